@@ -1,0 +1,111 @@
+"""What is known about a variant, how strong it is, and whether it still holds.
+
+**Evidence** names the strongest method that a variant has passed: planned, built, emulated, gpu-validated,
+benchmarked (design order, cheap to dear). **Status** is what the methods applied so far say, taken together:
+`correct` means that nothing found speaks against the variant, *as far as its evidence goes*. A variant that was only
+built is therefore `built` / `correct`: its PTX and SASS are what the plan says, but nobody has run it. The two are
+never read apart, and only a gpu-validated variant is timed or ranked. The alternative, a tenth status for "built but
+not run", would have to be carried by every other list of statuses and would say what the evidence column says already.
+
+When methods disagree, the worst verdict is the status: a kernel that hangs on the GPU is a `hang`, whatever its
+census says. A result counts only for the exact source, toolchain and arch that it was obtained with; any other is
+*stale*: it is kept, shown as stale, and decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["METHODS", "PLANNED", "STATUSES", "Evidence", "Judgement", "Subject", "judge", "stale_because"]
+
+PLANNED = "planned"
+#: Methods that leave a file, from cheap to dear, with the file's name in the variant's folder.
+METHODS: dict[str, str] = {
+    "built": "build.json",
+    "emulated": "emulated.json",
+    "gpu-validated": "gpu.json",
+    "benchmarked": "bench.json",
+}
+#: Every status, the worst first: of several verdicts, the first in this order is the variant's.
+STATUSES = (
+    "illegal",
+    "render_failed",
+    "hang",
+    "crash",
+    "launch_failed",
+    "incorrect",
+    "compile_failed",
+    "degraded",
+    "correct",
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Exactly what a result must be for, in order to count: one source, compiled by one toolchain for one arch."""
+
+    source_sha: str
+    arch: str
+    toolchain: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One method's result. `origin` is `here` (the variant's folder) or `ledger`."""
+
+    method: str
+    status: str
+    subject: Subject
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    gpu: Mapping[str, Any] = field(default_factory=dict)
+    origin: str = "here"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A variant's evidence level and status, with the stale results and why each is stale."""
+
+    evidence: str
+    status: str
+    stale: tuple[tuple[Evidence, str], ...] = ()
+    valid: tuple[Evidence, ...] = ()
+
+
+def stale_because(evidence: Evidence, subject: Subject) -> str:
+    """Return why `evidence` does not count for `subject`, or "" when it does."""
+    had = evidence.subject
+    if had.source_sha != subject.source_sha:
+        return f"it is for source {had.source_sha[:12]}, the source is now {subject.source_sha[:12]}"
+    if had.arch != subject.arch:
+        return f"it is for {had.arch}, the variant is now for {subject.arch}"
+    changed = [
+        f"{name} {had.toolchain.get(name, 'unknown')}, now {now}"
+        for name, now in sorted(subject.toolchain.items())
+        if had.toolchain.get(name) != now
+    ]
+    return f"it was obtained with {'; '.join(changed)}" if changed else ""
+
+
+def judge(subject: Subject, found: Iterable[Evidence]) -> Judgement:
+    """Weigh the results found for a legal, rendered variant.
+
+    A folder's own result replaces the ledger's of the same method while it is valid: it is the newer one.
+    """
+    valid: dict[str, Evidence] = {}
+    stale = []
+    for evidence in found:
+        reason = stale_because(evidence, subject)
+        if reason:
+            stale.append((evidence, reason))
+        elif evidence.method not in valid or evidence.origin == "here":
+            valid[evidence.method] = evidence
+    verdicts = [evidence.status for evidence in valid.values()]
+    passed = [name for name in METHODS if name in valid and valid[name].status in ("correct", "degraded")]
+    return Judgement(
+        evidence=passed[-1] if passed else PLANNED,
+        status=min(verdicts, key=STATUSES.index, default=""),
+        stale=tuple(stale),
+        valid=tuple(valid[name] for name in METHODS if name in valid),
+    )

@@ -1,0 +1,90 @@
+"""One variant's folder, `out/<kernel>/<label>-<identity>/`: one file per stage, each written by rename.
+
+The folder is the record; everything else (manifest, ledger) is derived from folders. A reader must expect any file to
+be missing: the variant is then simply known less well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from generator.record.atomic import read_json, write_json, write_text
+from generator.record.evidence import METHODS, STATUSES, Evidence, Subject
+
+__all__ = ["Folder", "folders_in", "parse_evidence"]
+
+_NAME = re.compile(r"(?P<label>.+)-(?P<identity>[0-9a-f]{12})")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The record of one variant; `path` need not exist yet."""
+
+    path: Path
+
+    @property
+    def label(self) -> str:
+        return self._parts()[0]
+
+    @property
+    def identity(self) -> str:
+        return self._parts()[1]
+
+    @property
+    def source_path(self) -> Path:
+        return self.path / "kernel.py"
+
+    def source(self) -> str | None:
+        """Return the rendered module's text, None when there is none."""
+        try:
+            return self.source_path.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def write_source(self, text: str) -> None:
+        """Write the rendered module, unless it is there already: its time stamp then says when it last changed."""
+        if self.source() != text:
+            write_text(self.source_path, text)
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """Return a stage's file (`plan.json`, ...), None when it is missing or damaged."""
+        return read_json(self.path / name)
+
+    def write(self, name: str, value: Any) -> None:
+        """Write a stage's file, unless that is what it says already."""
+        if self.read(name) != value:
+            write_json(self.path / name, value)
+
+    def evidence(self) -> list[Evidence]:
+        """Return every method's result that the folder holds, valid or not, from cheap to dear."""
+        found = ((method, self.read(file)) for method, file in METHODS.items())
+        parsed = (parse_evidence(method, value) for method, value in found if value is not None)
+        return [evidence for evidence in parsed if evidence is not None]
+
+    def _parts(self) -> tuple[str, str]:
+        match = _NAME.fullmatch(self.path.name)
+        return (match["label"], match["identity"]) if match else (self.path.name, "")
+
+
+def folders_in(directory: Path) -> list[Folder]:
+    """Return the variant folders below out/<kernel>/, by name."""
+    if not directory.is_dir():
+        return []
+    return [Folder(path) for path in sorted(directory.iterdir()) if _NAME.fullmatch(path.name) and path.is_dir()]
+
+
+def parse_evidence(method: str, value: Mapping[str, Any], origin: str = "here") -> Evidence | None:
+    """Read one result as its stage or the ledger wrote it; None when it lacks what a result must say."""
+    try:
+        subject = Subject(str(value["source_sha"]), str(value["arch"]), dict(value["toolchain"]))
+        status = value["status"]
+    except (KeyError, TypeError, ValueError):
+        return None
+    if method not in METHODS or status not in STATUSES:
+        return None
+    figures = value.get("figures", value)
+    return Evidence(method, status, subject, figures, value.get("gpu") or {}, origin)
