@@ -1,4 +1,4 @@
-"""Where templates, shipped configurations and their evidence lie: beside the package in a checkout, inside it in a wheel."""
+"""Where templates, configurations and their evidence lie: beside the package in a checkout, inside it in a wheel."""
 
 from __future__ import annotations
 

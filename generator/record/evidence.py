@@ -8,8 +8,8 @@ never read apart, and only a gpu-validated variant is timed or ranked. The alter
 not run", would have to be carried by every other list of statuses and would say what the evidence column says already.
 
 When methods disagree, the worst verdict is the status: a kernel that hangs on the GPU is a `hang`, whatever its
-census says. A result counts only for the exact source, toolchain and arch that it was obtained with; any other is
-*stale*: it is kept, shown as stale, and decides nothing.
+census says. A result counts only for the exact source, arch, compiler and, where both sides know it, cubin that it was
+obtained with; any other is *stale*: it is kept, shown as stale, and decides nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["METHODS", "PLANNED", "STATUSES", "Evidence", "Judgement", "Subject", "judge", "stale_because"]
+__all__ = ["DECISIVE", "METHODS", "PLANNED", "STATUSES", "Evidence", "Judgement", "Subject", "judge", "stale_because"]
 
 PLANNED = "planned"
 #: Methods that leave a file, from cheap to dear, with the file's name in the variant's folder.
@@ -42,13 +42,20 @@ STATUSES = (
 )
 
 
+#: The parts of a toolchain that decide what runs on the device. The others (gcc, Python, the CPU of the build host, the
+#: disassemblers) differ between the machines that share a ledger; were one of them to change the kernel after all, the
+#: cubin's digest would tell.
+DECISIVE = ("cutlass_dsl", "dsl_libs")
+
+
 @dataclass(frozen=True)
 class Subject:
-    """Exactly what a result must be for, in order to count: one source, compiled by one toolchain for one arch."""
+    """Exactly what a result must be for, in order to count. `cubin_sha` is "" where nothing has been built."""
 
     source_sha: str
     arch: str
     toolchain: Mapping[str, str]
+    cubin_sha: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,11 +88,15 @@ def stale_because(evidence: Evidence, subject: Subject) -> str:
     if had.arch != subject.arch:
         return f"it is for {had.arch}, the variant is now for {subject.arch}"
     changed = [
-        f"{name} {had.toolchain.get(name, 'unknown')}, now {now}"
-        for name, now in sorted(subject.toolchain.items())
-        if had.toolchain.get(name) != now
+        f"{name} {had.toolchain.get(name, 'unknown')}, now {subject.toolchain[name]}"
+        for name in DECISIVE
+        if name in subject.toolchain and had.toolchain.get(name) != subject.toolchain[name]
     ]
-    return f"it was obtained with {'; '.join(changed)}" if changed else ""
+    if changed:
+        return f"it was obtained with {'; '.join(changed)}"
+    if had.cubin_sha and subject.cubin_sha and had.cubin_sha != subject.cubin_sha:
+        return f"it is for cubin {had.cubin_sha[:12]}, the same source now gives {subject.cubin_sha[:12]}"
+    return ""
 
 
 def judge(subject: Subject, found: Iterable[Evidence]) -> Judgement:

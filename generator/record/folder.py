@@ -80,7 +80,9 @@ def folders_in(directory: Path) -> list[Folder]:
 def parse_evidence(method: str, value: Mapping[str, Any], origin: str = "here") -> Evidence | None:
     """Read one result as its stage or the ledger wrote it; None when it lacks what a result must say."""
     try:
-        subject = Subject(str(value["source_sha"]), str(value["arch"]), dict(value["toolchain"]))
+        subject = Subject(
+            str(value["source_sha"]), str(value["arch"]), dict(value["toolchain"]), str(value.get("cubin_sha") or "")
+        )
         status = value["status"]
     except (KeyError, TypeError, ValueError):
         return None

@@ -47,6 +47,7 @@ class LedgerLine:
             "method": evidence.method,
             "status": evidence.status,
             "source_sha": evidence.subject.source_sha,
+            "cubin_sha": evidence.subject.cubin_sha,
             "arch": evidence.subject.arch,
             "toolchain": evidence.subject.toolchain,
             "figures": evidence.figures,

@@ -1,0 +1,79 @@
+"""A result counts for exactly its source, toolchain and arch, and the worst verdict that counts decides."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from generator.record import METHODS, STATUSES, Evidence, Subject, judge, stale_because
+
+SUBJECT = Subject("a" * 64, "sm_90a", {"cutlass_dsl": "4.8.1", "gcc": "12.2.0"}, "c" * 64)
+
+
+def evidence(method: str, status: str = "correct", subject: Subject = SUBJECT, origin: str = "here") -> Evidence:
+    return Evidence(method, status, subject, origin=origin)
+
+
+def test_evidence_is_the_strongest_method_passed() -> None:
+    for method in METHODS:
+        judged = judge(SUBJECT, [evidence("built"), evidence(method)])
+        assert (judged.evidence, judged.status) == (method, "correct")
+
+
+def test_nothing_known_is_planned_without_a_status() -> None:
+    judged = judge(SUBJECT, [])
+    assert (judged.evidence, judged.status) == ("planned", "")
+
+
+@pytest.mark.parametrize("status", [s for s in STATUSES if s not in ("correct", "degraded")])
+def test_a_failure_on_the_device_overrules_a_good_build(status: str) -> None:
+    judged = judge(SUBJECT, [evidence("built"), evidence("gpu-validated", status)])
+    assert (judged.evidence, judged.status) == ("built", status)
+
+
+def test_degraded_build_stays_degraded_when_its_numbers_are_right() -> None:
+    judged = judge(SUBJECT, [evidence("built", "degraded"), evidence("gpu-validated")])
+    assert (judged.evidence, judged.status) == ("gpu-validated", "degraded")
+
+
+def test_worst_verdict_wins_whatever_the_order() -> None:
+    for found in ([("built", "hang"), ("emulated", "incorrect")], [("built", "incorrect"), ("emulated", "hang")]):
+        assert judge(SUBJECT, [evidence(*each) for each in found]).status == "hang"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"source_sha": "b" * 64}, "it is for source bbbbbbbbbbbb, the source is now aaaaaaaaaaaa"),
+        ({"arch": "sm_100a"}, "it is for sm_100a, the variant is now for sm_90a"),
+        ({"toolchain": {"cutlass_dsl": "4.8.0"}}, "it was obtained with cutlass_dsl 4.8.0, now 4.8.1"),
+        ({"toolchain": {}}, "it was obtained with cutlass_dsl unknown, now 4.8.1"),
+        ({"cubin_sha": "d" * 64}, "it is for cubin dddddddddddd, the same source now gives cccccccccccc"),
+    ],
+)
+def test_anything_else_is_stale_and_decides_nothing(change: dict[str, object], says: str) -> None:
+    other = evidence("gpu-validated", "hang", dataclasses.replace(SUBJECT, **change))  # type: ignore[arg-type]
+    assert stale_because(other, SUBJECT) == says
+    judged = judge(SUBJECT, [evidence("built"), other])
+    assert (judged.evidence, judged.status) == ("built", "correct")
+    assert [reason for _, reason in judged.stale] == [says]
+
+
+def test_the_folder_replaces_the_ledger_where_both_are_valid() -> None:
+    here = evidence("gpu-validated", "hang")
+    ledger = evidence("gpu-validated", "correct", origin="ledger")
+    for found in ([here, ledger], [ledger, here]):
+        assert judge(SUBJECT, found).status == "hang"
+
+
+def test_a_stale_folder_does_not_hide_the_ledger() -> None:
+    old = evidence("gpu-validated", "hang", dataclasses.replace(SUBJECT, source_sha="0" * 64))
+    judged = judge(SUBJECT, [old, evidence("gpu-validated", origin="ledger")])
+    assert (judged.evidence, judged.status) == ("gpu-validated", "correct")
+
+
+@pytest.mark.parametrize("change", [{"toolchain": {"cutlass_dsl": "4.8.1", "gcc": "14.1.0"}}, {"cubin_sha": ""}])
+def test_what_cannot_change_the_kernel_does_not_make_it_stale(change: dict[str, object]) -> None:
+    other = evidence("gpu-validated", subject=dataclasses.replace(SUBJECT, **change))  # type: ignore[arg-type]
+    assert judge(SUBJECT, [other]).evidence == "gpu-validated"

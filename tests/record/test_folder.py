@@ -1,0 +1,55 @@
+"""A variant's folder is the record: what is missing or damaged is merely unknown, and the manifest follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from generator.record import Folder, folders_in, read_json, rebuild, write_json
+
+RESULT = {"status": "correct", "source_sha": "a" * 64, "arch": "sm_90a", "toolchain": {"cutlass_dsl": "4.8.1"}}
+
+
+def test_name_gives_label_and_identity() -> None:
+    folder = Folder(Path("out/quickstart/t128x256x64-c2x1-0123456789ab"))
+    assert (folder.label, folder.identity) == ("t128x256x64-c2x1", "0123456789ab")
+
+
+def test_only_variant_folders_are_listed(tmp_path: Path) -> None:
+    for name in ("b-0123456789ab", "a-0123456789ab", "ledger", "notes-2024"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "c-0123456789ab").touch()
+    assert [folder.path.name for folder in folders_in(tmp_path)] == ["a-0123456789ab", "b-0123456789ab"]
+    assert folders_in(tmp_path / "absent") == []
+
+
+def test_unchanged_source_keeps_its_time_stamp(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "a-0123456789ab")
+    folder.write_source("x = 1\n")
+    before = folder.source_path.stat().st_mtime_ns, folder.source_path.stat().st_ino
+    folder.write_source("x = 1\n")
+    assert (folder.source_path.stat().st_mtime_ns, folder.source_path.stat().st_ino) == before
+    folder.write_source("x = 2\n")
+    assert folder.source() == "x = 2\n"
+
+
+def test_results_without_a_subject_or_with_an_unknown_status_do_not_count(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "a-0123456789ab")
+    write_json(folder.path / "build.json", RESULT)
+    write_json(folder.path / "gpu.json", {**RESULT, "status": "fine"})
+    write_json(folder.path / "bench.json", {key: value for key, value in RESULT.items() if key != "source_sha"})
+    (folder.path / "emulated.json").write_text('{"status": "corr')
+    assert [found.method for found in folder.evidence()] == ["built"]
+
+
+def test_manifest_is_rebuilt_from_the_folders(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "a-0123456789ab")
+    write_json(folder.path / "build.json", RESULT)
+    write_json(folder.path / "plan.json", {"symbol": "gemm_a"})
+    first = rebuild(tmp_path)
+    assert first["variants"][0]["symbol"] == "gemm_a"
+    assert first["variants"][0]["evidence"]["built"]["status"] == "correct"
+    (tmp_path / "manifest.json").write_text('{"variants": [')  # a kill in the middle, by a tool that does not rename
+    assert rebuild(tmp_path) == first
+    assert read_json(tmp_path / "manifest.json") == first
+    write_json(Folder(tmp_path / "b-0123456789ab").path / "build.json", RESULT)
+    assert [each["folder"] for each in rebuild(tmp_path)["variants"]] == ["a-0123456789ab", "b-0123456789ab"]
