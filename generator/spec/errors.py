@@ -1,0 +1,44 @@
+"""What is wrong with a YAML file, as data: the command line prints it, `--json` passes it on, tests compare it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["SpecError", "SpecErrors"]
+
+
+@dataclass(frozen=True)
+class SpecError:
+    """One mistake of one file.
+
+    `line` and `column` count from 1; line 0 means the file as a whole. `key` is the dotted path of the field.
+    `value` is the value as the file writes it, None where the mistake is not about a value (unknown or missing
+    keys). `nearest` is what to write instead, empty where nothing is near; `nearest_is` says what it is.
+    """
+
+    file: str
+    line: int
+    column: int
+    key: str
+    value: str | None
+    rule: str
+    nearest: str = ""
+    nearest_is: str = "legal value"
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        subject = self.key if self.value is None else f"{self.key} = {self.value}"
+        way_out = f"; nearest {self.nearest_is}: {self.nearest}" if self.nearest else ""
+        return f"{place}: {subject + ': ' if subject else ''}{self.rule}{way_out}"
+
+
+class SpecErrors(Exception):  # noqa: N818 - it holds several
+    """All mistakes of one file, sorted by line; prints one per line."""
+
+    def __init__(self, errors: Iterable[SpecError]) -> None:
+        self.errors = tuple(sorted(errors, key=lambda e: (e.line, e.column)))
+        super().__init__(self.errors)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.errors))
