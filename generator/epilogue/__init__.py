@@ -1,0 +1,1 @@
+"""Epilogue operations: what happens to the accumulator between the last MMA and the store."""

@@ -1,0 +1,1 @@
+"""Plans of the `gemm` family, one module per architecture."""

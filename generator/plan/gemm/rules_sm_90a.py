@@ -1,0 +1,204 @@
+"""What makes a gemm plan for sm_90a legal; `warpwright rules` prints the list.
+
+`SHAPE` rules read the point alone; `BUDGET` rules read derived numbers that make sense only where every shape
+rule holds. A predicate returns None or (value, limit, nearest legal value).
+"""
+
+from __future__ import annotations
+
+from generator.plan.gemm.choices import CONSUMER_OVERHEAD, Choices
+from generator.plan.rule import RuleSet, nearest_of
+
+__all__ = ["BUDGET", "SHAPE"]
+
+SHAPE: RuleSet[Choices] = RuleSet()
+BUDGET: RuleSet[Choices] = RuleSet()
+Finding = tuple[object, object, object] | None
+
+
+def _multiples(step: int, low: int, high: int) -> range:
+    return range(-(-low // step) * step, high + 1, step)
+
+
+# Warps ---------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("warps.consumer", "design.consumer_warps")
+def _(c: Choices) -> Finding:
+    """consumers are 1 to 3 whole warpgroups of 4 warps"""
+    warps = c.point.design.consumer_warps
+    return None if warps in (4, 8, 12) else (warps, "4, 8 or 12", nearest_of(warps, (4, 8, 12)))
+
+
+@SHAPE.add("warps.producer", "design.producer_warps")
+def _(c: Choices) -> Finding:
+    """producers and the loader of tile operands share one warpgroup"""
+    warps, most = c.point.design.producer_warps, 3 if c.tile_operands else 4
+    return None if 1 <= warps <= most else (warps, f"1..{most}", nearest_of(warps, range(1, most + 1)))
+
+
+@SHAPE.add("schedule.pingpong", "design.consumer_warps")
+def _(c: Choices) -> Finding:
+    """pingpong alternates tiles between exactly two consumer warpgroups"""
+    warps = c.point.design.consumer_warps
+    return None if c.point.design.schedule != "pingpong" or warps == 8 else (warps, "8", 8)
+
+
+@SHAPE.add("schedule.persistent", "design.scheduler.kind")
+def _(c: Choices) -> Finding:
+    """pingpong needs CTAs that compute several tiles"""
+    kind = c.point.design.scheduler.kind
+    bad = c.point.design.schedule == "pingpong" and kind == "one_tile"
+    return (kind, "persistent", "persistent") if bad else None
+
+
+# Tiles ---------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("tile.m", "design.tile.m")
+def _(c: Choices) -> Finding:
+    """every consumer warpgroup that shares the tile computes a multiple of 64 rows (wgmma M), TMA boxes hold 256"""
+    m, step = c.point.design.tile.m, c.arch.mma_m * c.sharing
+    legal = _multiples(step, step, c.arch.tma_box)
+    return None if m in legal else (m, f"a multiple of {step} up to {c.arch.tma_box}", nearest_of(m, legal))
+
+
+@SHAPE.add("tile.n", "design.tile.n")
+def _(c: Choices) -> Finding:
+    """wgmma takes N from 8 to 256 in steps of 8 (PTX ISA, wgmma.mma_async)"""
+    n, legal = c.point.design.tile.n, _multiples(c.arch.mma_n_step, 8, c.arch.mma_n_max)
+    return None if n in legal else (n, "a multiple of 8 from 8 to 256", nearest_of(n, legal))
+
+
+@SHAPE.add("tile.k", "design.tile.k")
+def _(c: Choices) -> Finding:
+    """a stage is a whole number of MMA depths: 32 bytes of K; TMA boxes hold 256 elements"""
+    k, step = c.point.design.tile.k, c.arch.mma_k_bytes // c.ab.bytes
+    legal = _multiples(step, step, c.arch.tma_box)
+    return None if k in legal else (k, f"a multiple of {step} up to {c.arch.tma_box}", nearest_of(k, legal))
+
+
+# Clusters ------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("cluster.m", "design.cluster.m")
+def _(c: Choices) -> Finding:
+    """cluster extents are powers of two"""
+    m = c.point.design.cluster.m
+    return None if m in (1, 2, 4) else (m, "1, 2 or 4", nearest_of(m, (1, 2, 4)))
+
+
+@SHAPE.add("cluster.n", "design.cluster.n")
+def _(c: Choices) -> Finding:
+    """cluster extents are powers of two"""
+    n = c.point.design.cluster.n
+    return None if n in (1, 2, 4) else (n, "1, 2 or 4", nearest_of(n, (1, 2, 4)))
+
+
+@SHAPE.add("cluster.size", "design.cluster")
+def _(c: Choices) -> Finding:
+    """clusters hold at most 4 CTAs"""
+    cluster = c.point.design.cluster
+    size, most = cluster.m * cluster.n, c.arch.max_cluster
+    return None if size <= most else (f"{cluster.m}x{cluster.n}", f"{most} CTAs", f"{min(cluster.m, 2)}x2")
+
+
+def _multicast(rows: int, depth: int, major: str, peers: int) -> tuple[int, int]:
+    """Return the extent that multicast divides among `peers` CTAs and the share of each."""
+    extent = rows if major == "k" else depth
+    return extent, extent // peers if extent % peers == 0 else 0
+
+
+@SHAPE.add("multicast.a", "design.cluster.n")
+def _(c: Choices) -> Finding:
+    """each CTA of a cluster row loads a share of A that is a multiple of 8 rows (one swizzle pattern)"""
+    design, peers = c.point.design, c.point.design.cluster.n
+    extent, share = _multicast(design.tile.m, design.tile.k, c.point.kernel.a.major, peers)
+    if peers == 1 or (share and share % 8 == 0):
+        return None
+    return peers, f"{extent} / {peers} a multiple of 8", nearest_of(peers, [p for p in (1, 2) if extent % (8 * p) == 0])
+
+
+@SHAPE.add("multicast.b", "design.cluster.m")
+def _(c: Choices) -> Finding:
+    """each CTA of a cluster column loads a share of B that is a multiple of 8 rows (one swizzle pattern)"""
+    design, peers = c.point.design, c.point.design.cluster.m
+    extent, share = _multicast(design.tile.n, design.tile.k, c.point.kernel.b.major, peers)
+    if peers == 1 or (share and share % 8 == 0):
+        return None
+    return peers, f"{extent} / {peers} a multiple of 8", nearest_of(peers, [p for p in (1, 2) if extent % (8 * p) == 0])
+
+
+# Epilogue ------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("epilogue.operand", "kernel.c")
+def _(c: Choices) -> Finding:
+    """a chain with a tile operand needs kernel.c, and no other chain may give it; one tile operand at most"""
+    given, wanted = c.point.kernel.c is not None, len(c.tile_operands)
+    if wanted > 1:
+        return f"{wanted} tile operands", "1", "1"
+    if given != bool(wanted):
+        return ("given", "absent", "remove it") if given else ("absent", "given", "{dtype: f16, major: n}")
+    return None
+
+
+@SHAPE.add("epilogue.n", "design.epilogue_n")
+def _(c: Choices) -> Finding:
+    """a subtile is 8, 16, 32 or 64 columns and divides tile.n"""
+    legal = [n for n in (8, 16, 32, 64) if c.point.design.tile.n % n == 0]
+    n = c.subtile_n
+    return None if n in legal else (n, " or ".join(map(str, legal)) or "none", nearest_of(n, legal))
+
+
+@SHAPE.add("epilogue.stages", "design.epilogue_stages")
+def _(c: Choices) -> Finding:
+    """stores go through 1 to 8 buffers per warpgroup; the direct path has none"""
+    stages = c.point.design.epilogue_stages
+    if stages == "auto" or (c.point.design.store == "tma" and stages <= 8):
+        return None
+    return stages, "auto" if c.point.design.store == "direct" else "1..8", "auto"
+
+
+# Budgets -------------------------------------------------------------------------------------------------
+
+
+@BUDGET.add("stages", "design.stages")
+def _(c: Choices) -> Finding:
+    """a ring needs two stages to overlap loading and computing"""
+    return (c.stages, ">= 2", 2) if c.stages < 2 else None
+
+
+@BUDGET.add("shared_memory", "design.stages")
+def _(c: Choices) -> Finding:
+    """the ring, the epilogue buffers and the barriers fit the shared memory of one CTA"""
+    needed = c.buffers(c.stages)[1]
+    if needed <= c.arch.shared_bytes:
+        return None
+    fits = f"{c.fitting_stages} stages" if c.fitting_stages >= 2 else "a smaller tile"
+    return f"{c.stages} ({needed} B)", f"{c.arch.shared_bytes} B", fits
+
+
+@BUDGET.add("registers.split", "design.registers")
+def _(c: Choices) -> Finding:
+    """setmaxnreg takes multiples of 8 from 24 to 256; the producer gives, the consumers take, and the sum fits the SM"""
+    if c.split is None:
+        return None
+    producer, consumer = c.split
+    total = 128 * (producer + consumer * c.consumers)
+    fine = all(24 <= r <= 256 and r % 8 == 0 for r in c.split) and total <= c.arch.registers
+    if fine and producer <= c.entry_registers <= consumer:
+        return None
+    limit = f"{c.entry_registers} at entry, {total} of {c.arch.registers} registers"
+    return f"{producer}/{consumer}", limit, "none" if c.consumers == 1 else "auto"
+
+
+@BUDGET.add("registers.accumulator", "design.tile")
+def _(c: Choices) -> Finding:
+    """a consumer thread holds its accumulators and 32 registers of addresses, states and one subtile"""
+    tile = c.point.design.tile
+    room = c.consumer_registers - CONSUMER_OVERHEAD
+    if c.accumulators <= room:
+        return None
+    n = room * 128 // c.warpgroup_m // 8 * 8
+    return f"{tile.m}x{tile.n} ({c.accumulators} registers)", f"{room} registers", f"{tile.m}x{n}"
