@@ -1,0 +1,84 @@
+"""What a cubin occupies and what it looks like disassembled, by NVIDIA's own tools; no GPU needed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from generator.build.toolchain import tool
+
+__all__ = ["PtxasReport", "Resources", "ToolError", "disassemble", "read_ptxas_report", "resource_usage"]
+
+#: From sm_90 on the driver keeps this much shared memory of each block for itself, and the tools count it as static.
+RESERVED_SHARED_BYTES = 1024
+
+
+class ToolError(RuntimeError):
+    """A disassembler failed or wrote something that cannot be understood."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Of one kernel: registers per thread at launch; bytes per thread (stack, local) or per block (shared)."""
+
+    kernel: str
+    registers: int
+    stack_bytes: int
+    local_bytes: int
+    static_shared_bytes: int
+
+
+@dataclass(frozen=True)
+class PtxasReport:
+    """What ptxas said: spilled bytes per thread, and its advisories, each as 'C7508: text'."""
+
+    spill_bytes: int
+    advisories: tuple[str, ...]
+
+
+def _run(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ToolError(f"{' '.join(command)}: {error}") from None
+    if done.returncode != 0:
+        raise ToolError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+_USAGE = re.compile(r"^\s*Function (\S+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)", re.MULTILINE)
+
+
+def resource_usage(cubin: Path) -> Resources:
+    """Return what the only kernel of `cubin` occupies (3 ms).
+
+    Raises ToolError where cuobjdump fails or reports no kernel, or several.
+    """
+    found = _USAGE.findall(_run(tool("cuobjdump"), "--dump-resource-usage", str(cubin)))
+    if len(found) != 1:
+        names = [name for name, *_ in found]
+        raise ToolError(f"{cubin.name} should hold one kernel, cuobjdump reports {len(found)}: {names}")
+    name, registers, stack, shared, local = found[0]
+    return Resources(name, int(registers), int(stack), int(local), max(0, int(shared) - RESERVED_SHARED_BYTES))
+
+
+def disassemble(cubin: Path) -> str:
+    """Return the SASS of `cubin` (0.25 s, nearly all of it the start of nvdisasm).
+
+    Without the data-flow analysis, which costs half as much again and only labels branches.
+    """
+    return _run(tool("nvdisasm"), "-c", "-ndf", str(cubin))
+
+
+def read_ptxas_report(log: str) -> PtxasReport:
+    """Extract what ptxas reports from a compiler log; ToolError where it reports nothing.
+
+    Spills of all functions are added up: stores and loads, in bytes per thread.
+    """
+    spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log)
+    if not spills:
+        raise ToolError("the compiler log has no ptxas report: this version of the DSL does not know remarks{ptx}")
+    advisories = [f"{code}: {text.strip()}" for code, text in re.findall(r"\((C\d{4})\)\s*(.*)", log)]
+    return PtxasReport(sum(int(a) + int(b) for a, b in spills), tuple(dict.fromkeys(advisories)))

@@ -1,0 +1,48 @@
+"""What the machine code of a kernel contains: the PTX says what was asked for, the SASS what ptxas made of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+__all__ = ["sass_census"]
+
+_INSTRUCTION = re.compile(
+    r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9]*)((?:\.[\w]+)*)\s*([^;]*);", re.MULTILINE
+)
+_SHAPE = re.compile(r"\.(\d+)x(\d+)x(\d+)")
+
+
+def sass_census(sass: str) -> dict[str, Any]:
+    """Return what the one kernel of a disassembly contains, as plain JSON values.
+
+    `hgmma` counts warpgroup MMAs by shape ('64x256x16'), `wgmma_waits` the waits for them; `setmaxnreg` lists the register counts of the reallocations that ptxas kept; `local_loads` and
+    `local_stores` are what spills and stack arrays turn into. Raises ValueError where there is no instruction.
+    """
+    opcodes: Counter[str] = Counter()
+    hgmma: Counter[str] = Counter()
+    tma: Counter[str] = Counter()
+    setmaxnreg: dict[str, list[int]] = {"inc": [], "dec": []}
+    for opcode, suffixes, operands in _INSTRUCTION.findall(sass):
+        opcodes[opcode] += 1
+        if opcode in ("HGMMA", "IGMMA", "QGMMA", "BGMMA"):
+            shape = _SHAPE.search(suffixes)
+            hgmma["x".join(shape.groups()) if shape else suffixes] += 1
+        elif opcode == "USETMAXREG":
+            value = re.search(r"0x[0-9a-f]+", operands)
+            setmaxnreg["dec" if ".DEALLOC" in suffixes else "inc"].append(int(value[0], 16) if value else 0)
+        elif opcode in ("UTMALDG", "UTMASTG", "UTMAREDG"):
+            tma[opcode + suffixes] += 1
+    if not opcodes:
+        raise ValueError("the disassembly holds no instruction")
+    return {
+        "instructions": sum(opcodes.values()),
+        "hgmma": dict(sorted(hgmma.items())),
+        "tma": dict(sorted(tma.items())),
+        "setmaxnreg": {kind: sorted(v) for kind, v in setmaxnreg.items()},
+        "mbarrier_inits": len(re.findall(r"SYNCS\.EXCH", sass)),
+        "local_loads": opcodes["LDL"],
+        "local_stores": opcodes["STL"],
+        "wgmma_waits": len(re.findall(r"WARPGROUP\.DEPBAR", sass)),
+    }
