@@ -73,7 +73,9 @@ class _Loader:
         self, at: Path, key: str, value: str | None, rule: str, nearest: str = "", nearest_is: str = "legal value"
     ) -> SpecError:
         mark = self.document.mark(at)
-        line, column = (mark.key_line, mark.key_column) if value is None else (mark.line, mark.column)
+        # A collection may start lines below its key.
+        at_key = value is None or mark.text is None
+        line, column = (mark.key_line, mark.key_column) if at_key else (mark.line, mark.column)
         return SpecError(self.document.file, line, column, key, value, rule, nearest, nearest_is)
 
     def refused(self, at: Path, error: SpecError) -> SpecError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from generator.epilogue import registry
 from generator.point import Design, EpilogueStep, Frozen, InputDtype, Kernel, Operand, OutputDtype
@@ -94,10 +94,17 @@ class PointFields(Frozen):
     design: Design
 
 
+def _no_lookalike(value: object) -> object:
+    """Literals compare by ==, also in strict mode: True and 1.0 would pass for 1."""
+    if type(value) is not int:
+        raise ValueError("not a whole number")
+    return value
+
+
 class SpecHead(Frozen):
     """What a file says beside its kernel, its design and its sweep."""
 
-    version: Literal[1]
+    version: Annotated[Literal[1], BeforeValidator(_no_lookalike)]
     name: Annotated[
         str,
         Field(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from pydantic import Field
+
 from generator.point import Point
 from generator.spec.schema import SpecHead
 from generator.spec.sweep import Expansion, expand, size
@@ -22,8 +24,8 @@ class Spec(SpecHead):
     """
 
     source: str
-    kernel: dict[str, Any]
-    design: dict[str, Any]
+    kernel: dict[str, Any] = Field(default_factory=dict)
+    design: dict[str, Any] = Field(default_factory=dict)
     sweep: tuple[dict[str, tuple[Any, ...]], ...] = ({},)
 
     def count(self) -> int:

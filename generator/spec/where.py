@@ -25,7 +25,8 @@ from generator.spec.yaml_nodes import show
 
 __all__ = ["Predicate", "PredicateError"]
 
-_LONGEST = 1000  # characters; also bounds the depth of the tree
+_LONGEST = 1000  # characters
+_DEEPEST = 60  # levels of the syntax tree, each of which costs three frames of the interpreter's stack
 _FUNCTIONS = {"min": min, "max": max, "abs": abs}
 _OPERATIONS = (ast.And, ast.Or, ast.Not, ast.USub, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
@@ -58,12 +59,15 @@ class Predicate:
         if len(text) > _LONGEST:
             raise PredicateError(text[:40] + "...", f"longer than {_LONGEST} characters")
         try:
-            self._tree = _Names(text).visit(ast.parse(text.strip(), mode="eval").body)
+            tree = ast.parse(text.strip(), mode="eval").body
         except SyntaxError as error:
             hint = " (== compares)" if re.search(r"[^=<>!]=[^=]", text) else ""
             raise PredicateError(text, f"not an expression: {error.msg}{hint}") from None
         except (ValueError, RecursionError, MemoryError):
             raise PredicateError(text, "not an expression: nested too deep, or with a null character") from None
+        if _depth(tree) > _DEEPEST:
+            raise PredicateError(text, f"nested deeper than {_DEEPEST} levels")
+        self._tree = _Names(text).visit(tree)
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Compare):
                 _check_constants(text, node)
@@ -96,6 +100,13 @@ class Predicate:
             except _AbsentError:
                 continue
         return ", ".join(known)
+
+
+def _depth(tree: ast.AST) -> int:
+    depth, level = 0, [tree]
+    while level:
+        depth, level = depth + 1, [child for node in level for child in ast.iter_child_nodes(node)]
+    return depth
 
 
 class _AbsentError(Exception):

@@ -115,12 +115,12 @@ class _Composer:
         error = SpecError(self.document.file, line, column, "", None, rule)
         raise SpecErrors([*self.document.errors, *self.document.bad.values(), error])
 
-    def report(
-        self, event: Any, key: str, value: str | None, rule: str, nearest: str = "", nearest_is: str = "legal value"
-    ) -> None:
+    def error(self, event: Any, key: str, value: str | None, rule: str, nearest: str = "") -> SpecError:
         mark = event.start_mark
-        error = SpecError(self.document.file, mark.line + 1, mark.column + 1, key, value, rule, nearest, nearest_is)
-        self.document.errors.append(error)
+        return SpecError(self.document.file, mark.line + 1, mark.column + 1, key, value, rule, nearest)
+
+    def report(self, event: Any, key: str, value: str | None, rule: str) -> None:
+        self.document.errors.append(self.error(event, key, value, rule))
 
     def run(self) -> None:
         documents = 0
@@ -159,9 +159,7 @@ class _Composer:
         return self.mapping(path) if isinstance(event, yaml.MappingStartEvent) else self.sequence(path)
 
     def refuse(self, event: Any, path: Path, value: str, rule: str, instead: str = "") -> None:
-        mark = event.start_mark
-        error = SpecError(self.document.file, mark.line + 1, mark.column + 1, dotted(path), value, rule, instead)
-        self.document.bad.setdefault(path, error)
+        self.document.bad.setdefault(path, self.error(event, dotted(path), value, rule, instead))
 
     def scalar(self, event: Any, path: Path) -> Any:
         if not _plain(event):
@@ -208,9 +206,9 @@ class _Composer:
             return None
         value = read_plain(event.value) if _plain(event) else event.value
         if isinstance(value, Surprise):
-            self.report(event, name, None, f"not usable as a key: {value.rule}", value.instead, "text")
+            self.report(event, name, None, f"not usable as a key: {value.rule}")
             return None
         if not isinstance(value, str):
-            self.report(event, name, None, "a key is a plain word", f'"{event.value}"', "text")
+            self.report(event, name, None, "a key is a plain word")
             return None
         return value
