@@ -69,6 +69,14 @@ class Evidence:
     gpu: Mapping[str, Any] = field(default_factory=dict)
     origin: str = "here"
 
+    def reasons(self) -> list[str]:
+        """Say why the result is not `correct`: the failure, or every finding."""
+        failure = self.figures.get("failure")
+        if failure:
+            return [f"{failure['reason']}: {failure['detail']}"]
+        findings = self.figures.get("findings") or ()
+        return [f"{each['rule']}: expected {each['expected']}, found {each['found']}" for each in findings]
+
 
 @dataclass(frozen=True)
 class Judgement:

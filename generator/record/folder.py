@@ -17,7 +17,7 @@ from generator.record.evidence import METHODS, STATUSES, Evidence, Subject
 
 __all__ = ["Folder", "folders_in", "parse_evidence"]
 
-_NAME = re.compile(r"(?P<label>.+)-(?P<identity>[0-9a-f]{12})")
+_NAME = re.compile(r"(?P<label>.+)-(?P<identity>[0-9a-f]{8,12})")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Folder:
 
     @property
     def identity(self) -> str:
+        """The head of the variant's identity, as far as the folder's name gives it."""
         return self._parts()[1]
 
     @property
@@ -78,12 +79,15 @@ def folders_in(directory: Path) -> list[Folder]:
 
 
 def parse_evidence(method: str, value: Mapping[str, Any], origin: str = "here") -> Evidence | None:
-    """Read one result as its stage or the ledger wrote it; None when it lacks what a result must say."""
+    """Read one result as its stage or the ledger wrote it; None when it lacks what a result must say.
+
+    A build writes null for "nothing speaks against it", which is what `correct` means as far as a build goes.
+    """
     try:
         subject = Subject(
             str(value["source_sha"]), str(value["arch"]), dict(value["toolchain"]), str(value.get("cubin_sha") or "")
         )
-        status = value["status"]
+        status = value["status"] or "correct"
     except (KeyError, TypeError, ValueError):
         return None
     if method not in METHODS or status not in STATUSES:

@@ -1,0 +1,15 @@
+"""The command `warpwright`: one small module per group of commands, and nothing heavy imported until it is needed."""
+
+from __future__ import annotations
+
+from generator.cli import ci, doctor, explore, ledger, records, run
+from generator.cli.app import app
+
+__all__ = ["app", "main"]
+
+_COMMANDS = (run, explore, records, ledger, ci, doctor)  # importing a module registers its commands
+
+
+def main() -> None:
+    """The console script."""
+    app()

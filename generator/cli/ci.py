@@ -1,0 +1,101 @@
+"""The command that CI runs: re-plan, re-render and rebuild what is shipped, and hold it against the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from generator.canonical import plain
+from generator.cli.app import JobsOption, JsonOption, OutOption, app
+from generator.cli.terminal import print_json, print_table, progress, say
+from generator.errors import UserError
+
+if TYPE_CHECKING:
+    from generator.evidence_check import Report
+
+__all__: list[str] = []
+
+_NAMES = {"gpu": "gpu-validated"}
+
+
+@app.command()
+def ci(
+    configs: Annotated[
+        list[str] | None, typer.Argument(metavar="[CONFIG]...", help="All shipped configurations without.")
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option("--require", metavar="METHOD", help="Ask for this evidence too: gpu, or another method's name."),
+    ] = None,
+    jobs: JobsOption = None,
+    out: OutOption = Path("out"),
+    as_json: JsonOption = False,
+) -> None:
+    """Rebuild what is shipped and check it against the ledger.
+
+    Refuses a change that leaves a shipped variant without valid evidence.
+
+    Re-plans, re-renders and rebuilds every variant (from the cache where it can), then compares with the committed
+    ledger. Exit code: 0 every legal variant is correct and its evidence valid, 1 otherwise.
+    """
+    from generator import pipeline, resources
+    from generator.evidence_check import check
+
+    required = _methods(require or [])
+    shipped = [str(path) for path in sorted(resources.configs().glob("*.yaml"))]
+    if not (configs or shipped):
+        raise UserError(f"{resources.configs()}: no configuration is shipped there; name one")
+    reports = []
+    for config in configs or shipped:
+        exploration = pipeline.plan(*pipeline.load(config), out)
+        pipeline.render(exploration)
+        with progress(exploration.spec.name, len(exploration.rendered)) as step:
+            pipeline.build(exploration, jobs, step)
+        pipeline.judge_all(exploration)
+        pipeline.record(exploration)
+        reports.append(check(exploration, pipeline.ledger_lines(exploration.spec.name, out), required))
+    passed = all(report.passed for report in reports)
+    if as_json:
+        print_json({"passed": passed, "configs": [{**plain(report), "passed": report.passed} for report in reports]})
+    else:
+        _print_reports(reports)
+    raise typer.Exit(0 if passed else 1)
+
+
+def _methods(names: Sequence[str]) -> list[str]:
+    from generator.record import METHODS
+
+    found = [_NAMES.get(name, name) for name in names]
+    for name, method in zip(names, found, strict=True):
+        if method not in METHODS:
+            raise UserError(f"--require {name}: no such method; there are {', '.join([*_NAMES, *METHODS])}")
+    return found
+
+
+def _print_reports(reports: Sequence[Report]) -> None:
+    from generator.evidence_check import renewal
+
+    methods = [method for method in ("built", "emulated", "gpu-validated") if any(r.valid.get(method) for r in reports)]
+    columns = ["config", "variants", "correct", *methods, "verdict"]
+    rows: list[list[Any]] = [
+        [r.config, r.legal, r.correct, *(r.valid.get(method, 0) for method in methods), _verdict(r)] for r in reports
+    ]
+    print_table(columns, rows, right=columns[1:-1])
+    for report in reports:
+        for rule, count in report.illegal.items():
+            say(f"{report.config}: {count} points are illegal by {rule} (allowed)")
+        if not report.legal:
+            say(f"{report.config}: no point is legal; warpwright plan {report.config} says why", style="red")
+        for complaint in report.complaints:
+            say(
+                f"{report.config}: {'' if complaint.fatal else 'warning: '}{complaint}",
+                "red" if complaint.fatal else "",
+            )
+            say(f"  renew it: {renewal(report.config, complaint.method)}")
+
+
+def _verdict(report: Report) -> str:
+    return "passed" if report.passed else "FAILED"

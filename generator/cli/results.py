@@ -1,0 +1,137 @@
+"""One variant's line: the same facts for the table, for `--json` and for the closing summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import typer
+
+from generator.canonical import plain
+from generator.cli.terminal import print_json, print_table, say
+from generator.pipeline import Exploration, Variant, exit_code
+from generator.record import METHODS
+
+__all__ = ["format_bytes", "format_seconds", "names", "prediction", "print_results", "report", "result"]
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration with four digits in the unit that suits it."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3f} {unit}"
+    return f"{seconds * 1e6:.1f} us"
+
+
+def format_bytes(count: int | None) -> str:
+    """Return a number of bytes to the byte, since a single one too many makes a plan illegal."""
+    return "" if count is None else f"{count:,}"
+
+
+def names(variants: Sequence[Variant]) -> dict[str, Variant]:
+    """Return the shortest name of each variant by which `show` finds it: its label, where that is unique."""
+    count = Counter(variant.plan.label for variant in variants)
+    return {variant.plan.label if count[variant.plan.label] == 1 else variant.name: variant for variant in variants}
+
+
+def prediction(variant: Variant, spec: Any) -> dict[str, Any] | None:
+    """Return the predicted time of a legal variant for the configuration's first benchmark problem."""
+    from generator.plan import predict
+
+    if not variant.plan.legal:
+        return None
+    problem = spec.bench.problems[0]
+    predicted: dict[str, Any] = plain(predict(variant.plan, problem.m, problem.n, problem.k, problem.l))
+    return {**predicted, "problem": plain(problem)}
+
+
+def result(variant: Variant, spec: Any) -> dict[str, Any]:
+    """Return everything that `run` says about one variant, as plain data."""
+    built = variant.build
+    return {
+        "variant": variant.name,
+        "label": variant.plan.label,
+        "identity": variant.identity,
+        "folder": str(variant.folder.path) if variant.plan.legal else None,
+        "legal": variant.plan.legal,
+        "violations": plain(variant.plan.violations),
+        "shared_bytes": variant.plan.shared_bytes if variant.plan.legal else None,
+        "registers": built.get("registers"),
+        "spill_bytes": built.get("spill_bytes"),
+        "predicted": prediction(variant, spec),
+        "evidence": variant.judgement.evidence,
+        "status": variant.status,
+        "reasons": variant.reasons(),
+        "stale": [{"method": evidence.method, "because": why} for evidence, why in variant.judgement.stale],
+        "methods": {
+            evidence.method: {"status": evidence.status, "origin": evidence.origin, "gpu": plain(evidence.gpu)}
+            for evidence in variant.judgement.valid
+        },
+    }
+
+
+def report(exploration: Exploration, as_json: bool) -> NoReturn:
+    """Print what is known about every variant, as a table or as data, and end with the exit code that it means."""
+    if as_json:
+        print_json(
+            {
+                "config": exploration.label,
+                "name": exploration.spec.name,
+                "variants": [result(variant, exploration.spec) for variant in exploration.variants],
+            }
+        )
+    else:
+        print_results(exploration)
+    raise typer.Exit(exit_code(exploration.variants))
+
+
+def print_results(exploration: Exploration) -> None:
+    """Print the table of a run on stdout, and on stderr what it adds up to and what needs attention."""
+    spec = exploration.spec
+    rows = []
+    for name, variant in names(exploration.variants).items():
+        facts = result(variant, spec)
+        rows.append(
+            [
+                name,
+                "yes" if facts["legal"] else "no: " + ", ".join(v["rule"] for v in facts["violations"]),
+                format_bytes(facts["shared_bytes"]),
+                "" if facts["registers"] is None else str(facts["registers"]),
+                "" if facts["spill_bytes"] is None else str(facts["spill_bytes"]),
+                format_seconds(facts["predicted"]["seconds"]) if facts["predicted"] else "",
+                facts["evidence"],
+                facts["status"],
+            ]
+        )
+    numbers = ["shared memory", "registers", "spills", "predicted"]
+    print_table(["variant", "legal", *numbers, "evidence", "status"], rows, right=numbers, styles="status")
+    _say_attention(exploration)
+    _say_sum(exploration)
+
+
+def _say_attention(exploration: Exploration) -> None:
+    for variant in exploration.legal:
+        reasons = variant.reasons()
+        for reason in reasons[:3]:
+            say(f"{variant.name}: {variant.status}: {reason}")
+        if len(reasons) > 3:
+            say(f"{variant.name}: and {len(reasons) - 3} more: warpwright show {variant.name}")
+    stale = Counter(evidence.method for variant in exploration.legal for evidence, _ in variant.judgement.stale)
+    for method in METHODS:
+        if stale[method]:
+            say(f"{stale[method]} stale {method} results were left out of account (`warpwright show VARIANT` says why)")
+
+
+def _say_sum(exploration: Exploration) -> None:
+    statuses = Counter(variant.status for variant in exploration.variants)
+    levels = Counter(variant.judgement.evidence for variant in exploration.legal)
+    problem = exploration.spec.bench.problems[0]
+    parts = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
+    say(f"{len(exploration.variants)} variants: {parts}; evidence: " + ", ".join(f"{n} {e}" for e, n in levels.items()))
+    say(
+        f"predicted for M={problem.m} N={problem.n} K={problem.k} L={problem.l} on an H200; variants are in "
+        f"{exploration.out / exploration.spec.name}"
+    )
+    if statuses["illegal"]:
+        say(f"why points are illegal: warpwright plan {exploration.label}")
