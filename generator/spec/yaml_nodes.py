@@ -76,7 +76,7 @@ def show(value: Any, limit: int = 60) -> str:
     elif isinstance(value, tuple):
         text = "[" + ", ".join(map(show, value)) + "]"
     elif isinstance(value, str):
-        text = value if value.isprintable() and read_plain(value) == value else json.dumps(value)
+        text = value if value.isprintable() and read_plain(value) == value else json.dumps(value, ensure_ascii=False)
     else:
         text = json.dumps(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."
@@ -141,7 +141,7 @@ class _Composer:
             self.stop(event.start_mark.line + 1, event.start_mark.column + 1, f"nested deeper than {_DEEPEST} levels")
         key, start = key_event.start_mark, event.start_mark
         scalar = isinstance(event, yaml.ScalarEvent)
-        text = (event.value if _plain(event) else json.dumps(event.value)) if scalar else None
+        text = (event.value if _plain(event) else json.dumps(event.value, ensure_ascii=False)) if scalar else None
         # The first of two equal keys keeps its marks: it is the one whose value counts.
         self.document.marks.setdefault(
             path, Mark(key.line + 1, key.column + 1, start.line + 1, start.column + 1, text if text != "" else "null")
