@@ -106,7 +106,7 @@ class Pool:
     def _start(self) -> subprocess.Popen[str]:
         with (self._folder / "service.log").open("w") as log:
             service = subprocess.Popen(
-                [sys.executable, "-m", "generator.build.worker"],
+                [sys.executable, "-m", "generator.build.worker", str(self._folder)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -33,7 +33,7 @@ def kernel_parameters(ptx: str) -> list[int]:
 
 
 def _directive(ptx: str, name: str) -> list[int]:
-    match = re.search(rf"^\.{name}\s+([\d, ]+)", ptx, re.MULTILINE)
+    match = re.search(rf"^\s*\.{name}\s+([\d, ]+)", ptx, re.MULTILINE)
     return [int(n) for n in match[1].split(",")] if match else []
 
 

@@ -17,8 +17,9 @@ _SHAPE = re.compile(r"\.(\d+)x(\d+)x(\d+)")
 def sass_census(sass: str) -> dict[str, Any]:
     """Return what the one kernel of a disassembly contains, as plain JSON values.
 
-    `hgmma` counts warpgroup MMAs by shape ('64x256x16'), `wgmma_waits` the waits for them; `setmaxnreg` lists the register counts of the reallocations that ptxas kept; `local_loads` and
-    `local_stores` are what spills and stack arrays turn into. Raises ValueError where there is no instruction.
+    `hgmma` counts warpgroup MMAs by shape ('64x256x16'), `wgmma_waits` the waits for them; `setmaxnreg` lists the
+    register counts of the reallocations that ptxas kept; `local_loads` and `local_stores` are what spills and stack
+    arrays turn into. Raises ValueError where there is no instruction.
     """
     opcodes: Counter[str] = Counter()
     hgmma: Counter[str] = Counter()

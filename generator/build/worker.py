@@ -2,7 +2,7 @@
 
 Some illegal tiles abort the compiler, and `cute.compile` is not thread-safe, so no two compiles share a process; the
 import, which costs half a second, is shared by forking. The service is a program (python -m
-generator.build.worker) that reads one JSON request a line and answers one line when that child has ended:
+generator.build.worker SCRATCH) that reads one JSON request a line and answers one line when that child has ended:
 
     {"id": 7, "folder": "/tmp/x", "timeout": 120}  ->  {"id": 7, "end": "exit" | "signal" | "timeout", "code": 0}
 
@@ -20,6 +20,7 @@ import json
 import os
 import resource
 import selectors
+import shutil
 import signal
 import sys
 import time
@@ -52,8 +53,8 @@ def _child(folder: Path) -> None:
         os._exit(code)
 
 
-def _serve() -> None:
-    """Answer requests until the end of input; keeps stdout for answers alone."""
+def _serve(scratch: str) -> None:
+    """Answer requests until the end of input, then remove `scratch`; keeps stdout for answers alone."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     for module in ("cutlass.cute", *_IMPORTED_LATE):
@@ -75,6 +76,8 @@ def _serve() -> None:
                 if not chunk:
                     for _, pid, _ in running.values():
                         _kill(pid)
+                        os.waitpid(pid, 0)
+                    shutil.rmtree(scratch, ignore_errors=True)  # where the parent was killed, nobody else does
                     return
                 *lines, pending = (pending + chunk).split(b"\n")
                 for line in lines:
@@ -112,4 +115,4 @@ def _reap(fd: int, running: dict[int, tuple[int, int, float]], selector: Any, an
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(sys.argv[1])

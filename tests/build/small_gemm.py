@@ -86,7 +86,7 @@ def kernel(
         phase = Int32(0)
         acc.fill(0.0)
         mma.set(warpgroup.Field.ACCUMULATE, True)
-        for k in cutlass.range(k_tiles, unroll=1):
+        for _ in cutlass.range(k_tiles, unroll=1):
             cute.arch.mbarrier_wait(full + stage, phase)
             warpgroup.fence()
             for block in cutlass.range_constexpr(TILE_K // 16):
