@@ -1,0 +1,213 @@
+"""One array vocabulary over numpy and torch: the float64 mathematics of references, and storage as raw bits.
+
+Storage is integers of the element's size ("bits"): guard patterns, poison and bitwise comparison need no float
+semantics, and bfloat16 needs no support from numpy. `decode` and `encode` go between bits and numbers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["BYTES", "POISON", "Array", "NumpyXp", "TorchXp", "Xp"]
+
+Array = Any  # a numpy array or a torch tensor
+
+#: Size of an element in bytes.
+BYTES = {"f16": 2, "bf16": 2, "f32": 4}
+#: Signalling NaNs: arithmetic and conversions only ever produce quiet ones, so no kernel writes these by computing.
+POISON = {"f16": 0x7D5A, "bf16": 0x7FA5, "f32": 0x7FA5A5A5}
+#: Elements handled at once where a temporary is needed beside a large buffer.
+_CHUNK = 1 << 28
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def _untyped(*functions: Any) -> tuple[Any, ...]:
+    return functions
+
+
+class NumpyXp:
+    """numpy on the CPU."""
+
+    def __init__(self) -> None:
+        self.abs, self.exp, self.tanh, self.where = _untyped(np.abs, np.exp, np.tanh, np.where)
+        self.maximum, self.sign, self.rint = _untyped(np.maximum, np.sign, np.rint)
+        self.isnan, self.isinf, self.exp2 = _untyped(np.isnan, np.isinf, np.exp2)
+        self._types = {2: np.int16, 4: np.int32}
+
+    def erf(self, x: Array) -> Array:
+        return np.asarray(_erf(x), dtype=np.float64)
+
+    def exponent(self, x: Array) -> Array:
+        """floor(log2(|x|)) as float64; -1 for zero."""
+        return np.frexp(x)[1].astype(np.float64) - 1.0
+
+    def array(self, values: Any) -> Array:
+        return np.asarray(values, dtype=np.float64)
+
+    def index(self, values: Any) -> Array:
+        return np.asarray(values, dtype=np.int64)
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        return np.zeros(shape)
+
+    def matmul(self, a: Array, b: Array) -> Array:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.matmul(a, b)
+
+    def normal(self, shape: tuple[int, ...], seed: int) -> Array:
+        return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+
+    def integers(self, shape: tuple[int, ...], low: int, high: int, seed: int) -> Array:
+        return np.random.default_rng(seed).integers(low, high, shape, endpoint=True).astype(np.float32)
+
+    def allocate(self, elements: int, size: int) -> Array:
+        return np.empty(elements, dtype=self._types[size])
+
+    def strided(self, raw: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+        byte_strides = tuple(s * raw.itemsize for s in strides)
+        return np.lib.stride_tricks.as_strided(raw[offset:], shape=shape, strides=byte_strides)
+
+    def encode(self, values: Array, dtype: str) -> Array:
+        """Round to nearest even into `dtype`; returns bits of the same shape."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            single = np.ascontiguousarray(values, dtype=np.float32)
+            if dtype == "f32":
+                return single.view(np.int32)
+            if dtype == "f16":
+                return np.ascontiguousarray(values).astype(np.float16).view(np.int16)
+        word = single.view(np.uint32).astype(np.uint64)
+        rounded = ((word + 0x7FFF + ((word >> 16) & 1)) >> 16).astype(np.uint16)
+        return np.where(np.isnan(single), np.uint16(0x7FC0), rounded).view(np.int16)
+
+    def decode(self, bits: Array, dtype: str) -> Array:
+        with np.errstate(invalid="ignore"):  # signalling NaNs are expected here
+            if dtype == "bf16":
+                return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+            return bits.view({"f16": np.float16, "f32": np.float32}[dtype]).astype(np.float64)
+
+    def count(self, bits: Array, pattern: int) -> int:
+        """How many elements have exactly this pattern."""
+        return int(np.count_nonzero(bits == pattern))
+
+    def same(self, left: Array, right: Array) -> bool:
+        return bool(np.array_equal(left, right))
+
+    def checksum(self, raw: Array) -> int:
+        return int(np.sum(raw, dtype=np.int64))
+
+    def total(self, x: Array) -> float:
+        return float(np.sum(x))
+
+    def largest(self, x: Array) -> float:
+        """The maximum, 0.0 of nothing."""
+        return float(np.max(x)) if x.size else 0.0
+
+    def all(self, x: Array) -> bool:
+        return bool(np.all(x))
+
+    def first(self, mask: Array) -> tuple[int, ...]:
+        """Index of the first true element (there must be one)."""
+        return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
+
+    def size(self, x: Array) -> int:
+        return int(x.size)
+
+    def address(self, x: Array) -> int:
+        return int(x.ctypes.data)
+
+
+class TorchXp:
+    """torch on one device; `device` as torch names it."""
+
+    def __init__(self, device: str = "cuda") -> None:
+        torch: Any = importlib.import_module("torch")
+        self.torch, self.device = torch, device
+        self.abs, self.exp, self.tanh, self.erf = torch.abs, torch.exp, torch.tanh, torch.erf
+        self.where, self.maximum, self.sign, self.rint = torch.where, torch.maximum, torch.sign, torch.round
+        self.isnan, self.isinf, self.exp2 = torch.isnan, torch.isinf, torch.exp2
+        self._types = {2: torch.int16, 4: torch.int32}
+        self.dtypes = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+
+    def exponent(self, x: Array) -> Array:
+        return self.torch.frexp(x)[1].to(self.torch.float64) - 1.0
+
+    def array(self, values: Any) -> Array:
+        return self.torch.as_tensor(values, dtype=self.torch.float64, device=self.device)
+
+    def index(self, values: Any) -> Array:
+        return self.torch.as_tensor(values, dtype=self.torch.int64, device=self.device)
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        return self.torch.zeros(shape, dtype=self.torch.float64, device=self.device)
+
+    def matmul(self, a: Array, b: Array) -> Array:
+        return self.torch.matmul(a, b)
+
+    def _generator(self, seed: int) -> Any:
+        return self.torch.Generator(device=self.device).manual_seed(seed)
+
+    def normal(self, shape: tuple[int, ...], seed: int) -> Array:
+        return self.torch.randn(shape, generator=self._generator(seed), device=self.device)
+
+    def integers(self, shape: tuple[int, ...], low: int, high: int, seed: int) -> Array:
+        drawn = self.torch.randint(low, high + 1, shape, generator=self._generator(seed), device=self.device)
+        return drawn.to(self.torch.float32)
+
+    def allocate(self, elements: int, size: int) -> Array:
+        return self.torch.empty(elements, dtype=self._types[size], device=self.device)
+
+    def strided(self, raw: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+        return raw.as_strided(shape, strides, offset)
+
+    def encode(self, values: Array, dtype: str) -> Array:
+        return values.to(self.dtypes[dtype]).view(self._types[BYTES[dtype]])
+
+    def decode(self, bits: Array, dtype: str) -> Array:
+        return bits.view(self.dtypes[dtype]).to(self.torch.float64)
+
+    def _chunks(self, bits: Array) -> list[Array]:
+        if bits.numel() <= _CHUNK:
+            return [bits]
+        mode = max(range(bits.dim()), key=lambda d: bits.shape[d])
+        return list(bits.split(max(1, bits.shape[mode] * _CHUNK // bits.numel()), dim=mode))
+
+    def count(self, bits: Array, pattern: int) -> int:
+        return int(sum((part == pattern).sum() for part in self._chunks(bits)))
+
+    def same(self, left: Array, right: Array) -> bool:
+        pairs = zip(self._chunks(left), self._chunks(right), strict=True)
+        return all(bool((one == other).all()) for one, other in pairs)
+
+    def checksum(self, raw: Array) -> int:
+        return int(sum(part.sum(dtype=self.torch.int64) for part in self._chunks(raw)))
+
+    def total(self, x: Array) -> float:
+        return float(x.sum())
+
+    def largest(self, x: Array) -> float:
+        return float(x.max()) if x.numel() else 0.0
+
+    def all(self, x: Array) -> bool:
+        return bool(x.all())
+
+    def first(self, mask: Array) -> tuple[int, ...]:
+        flat = int(mask.to(self.torch.uint8).argmax())
+        index = []
+        for extent in reversed(mask.shape):
+            index.append(flat % extent)
+            flat //= extent
+        return tuple(reversed(index))
+
+    def size(self, x: Array) -> int:
+        return int(x.numel())
+
+    def address(self, x: Array) -> int:
+        return int(x.data_ptr())
+
+
+Xp = NumpyXp | TorchXp

@@ -1,0 +1,141 @@
+"""A device without a GPU: numpy arrays, tensors that know their strides, and kernels that can go wrong on purpose."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from generator.device.reference import Chain, Product
+from generator.device.variant import Variant
+from generator.device.xp import NumpyXp, TorchXp, Xp
+from generator.epilogue import registry
+from generator.epilogue.op import EpilogueOp
+from generator.plan.types import Plan
+
+LONG = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
+
+
+class HostTensor:
+    """Bits with the tensor interface that the checked call reads."""
+
+    device = "host:0"
+
+    def __init__(self, bits: Any, dtype: str) -> None:
+        self.bits, self.short = bits, dtype
+        self.shape, self.dtype = tuple(bits.shape), LONG.get(dtype, dtype)
+
+    def stride(self) -> tuple[int, ...]:
+        return tuple(s // self.bits.itemsize for s in self.bits.strides)
+
+    def data_ptr(self) -> int:
+        return int(self.bits.ctypes.data)
+
+    def as_strided(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> HostTensor:
+        byte_strides = tuple(s * self.bits.itemsize for s in strides)
+        return HostTensor(np.lib.stride_tricks.as_strided(self.bits, shape, byte_strides), self.short)
+
+
+class HostBackend:
+    """Computes in float64 what the plan says, then misbehaves as kernel.so (JSON) says: {"fault": ...}."""
+
+    device_type = "host"
+
+    def __init__(self) -> None:
+        self.xp: Xp = NumpyXp()
+        self.launches = 0
+
+    def describe(self) -> dict[str, Any]:
+        return {"gpu": "double", "driver": "none"}
+
+    def load(self, variant: Variant) -> Callable[..., None]:
+        misbehaviour = json.loads(variant.library.read_bytes())
+        if misbehaviour.get("fault") == "load":
+            raise OSError("kernel.so: undefined symbol")
+        return HostKernel(variant.plan, self, misbehaviour)
+
+    def operation(self, name: str) -> EpilogueOp:
+        return registry.get(name)
+
+    def max_clusters(self, plan: Plan) -> int:
+        return 6
+
+    def tensor(self, bits: Any, dtype: str) -> HostTensor:
+        return HostTensor(bits, dtype)
+
+    def synchronize(self) -> None:
+        if getattr(self, "sticky", False):
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    def free_bytes(self) -> int:
+        return 1 << 30
+
+
+class HostKernel:
+    """The double of one variant's function."""
+
+    def __init__(self, plan: Plan, backend: HostBackend, misbehaviour: dict[str, Any]) -> None:
+        self.plan, self.backend, self.fault = plan, backend, misbehaviour.get("fault", "")
+        self.dtypes = {a.name: a.dtype for a in plan.arguments}
+        self.calls = 0
+
+    def host(self, tensor: Any, name: str) -> HostTensor:
+        """A tensor as bits, whichever library it is of."""
+        if isinstance(tensor, HostTensor):
+            return tensor
+        integer = {2: "int16", 4: "int32"}[tensor.element_size()]
+        return HostTensor(tensor.view(getattr(self.backend.xp.torch, integer)), self.dtypes[name])  # type: ignore[union-attr]
+
+    def __call__(self, *arguments: Any) -> None:
+        self.calls += 1
+        xp = self.backend.xp
+        given = dict(zip((a.name for a in self.plan.arguments), arguments, strict=True))
+        a, b, d = (self.host(given[name], name) for name in "abd")
+        if self.fault == "hang":
+            time.sleep(600)
+        if self.fault == "abort":
+            os.abort()
+        if self.fault == "refuse":
+            raise RuntimeError("invalid configuration argument")
+        if self.fault == "sticky":
+            self.backend.sticky = True  # type: ignore[attr-defined]
+            return
+        values = xp.matmul(xp.decode(a.bits, a.short), xp.decode(b.bits, b.short))
+        if self.fault == "drop" and a.shape[2]:  # the last k is lost
+            values = values - xp.decode(a.bits, a.short)[..., -1:] * xp.decode(b.bits, b.short)[:, -1:]
+        chain = Chain(self.plan, self.backend.operation)
+        scalars = {x.name: given[x.name] for x in self.plan.arguments if x.kind == "scalar"}
+        if self.fault == "read_c":
+            scalars["beta"] = scalars["beta"] or 1e-30
+        stored = lambda name: xp.decode(self.host(given[name], name).bits, self.dtypes[name])  # noqa: E731
+        exact = Product(values, xp.zeros(tuple(values.shape)), False)
+        out = xp.encode(chain.apply(xp, exact, scalars, stored).values, d.short)
+        if xp.size(out) == 0:
+            return
+        if self.fault == "unwritten":
+            out[..., -1, -1] = d.bits[..., -1, -1]
+        if self.fault == "random" and self.calls % 2:
+            out[..., 0, 0] ^= 1
+        d.bits[...] = out
+        whole = np.lib.stride_tricks.as_strided
+        if self.fault == "guard":
+            whole(d.bits, (d.stride()[-2] * d.shape[-2] + 1,), (d.bits.itemsize,))[-1] = 0
+        if self.fault == "input":
+            a.bits[..., 0, 0] ^= 1
+
+
+class TorchHostBackend(HostBackend):
+    """The same with torch on the CPU: torch's arrays and tensors as a GPU host uses them."""
+
+    device_type = "cpu"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.xp = TorchXp("cpu")
+
+    def tensor(self, bits: Any, dtype: str) -> Any:
+        return bits.view(self.xp.dtypes[dtype])  # type: ignore[union-attr]

@@ -1,0 +1,84 @@
+"""Small plans, written by hand, and variant folders for the CPU double."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from generator.canonical import plain
+from generator.epilogue.registry import get
+from generator.plan.types import Argument, Barrier, Mma, Plan
+
+VECTOR_MODE = {"vector_m": "M", "vector_n": "N"}
+
+
+def make_plan(
+    a: tuple[str, str] = ("f16", "k"),
+    b: tuple[str, str] = ("f16", "k"),
+    d: tuple[str, str] = ("f16", "n"),
+    epilogue: tuple[Any, ...] = (),
+    tile: tuple[int, int, int] = (16, 8, 8),
+    cluster: tuple[int, int] = (1, 1),
+    stages: int = 3,
+) -> Plan:
+    """A plan with just what the device package reads; operands as (dtype, major), epilogue as in YAML."""
+    steps = [{"op": s, "dtype": "f32"} if isinstance(s, str) else s for s in epilogue]
+    operands = [(o, s["dtype"]) for s in steps for o in get(s["op"]).operands]
+    tensor = lambda name, shape, dtype, major, out=False: Argument(  # noqa: E731
+        name, "tensor", dtype, shape, major.upper(), out
+    )
+    arguments = (
+        tensor("a", ("L", "M", "K"), *a),
+        tensor("b", ("L", "K", "N"), *b),
+        *(tensor(o.name, ("L", "M", "N"), *d) for o, _ in operands if o.kind == "tile"),
+        tensor("d", ("L", "M", "N"), *d, True),
+        *(
+            Argument(o.name, "vector", dtype, (VECTOR_MODE[o.kind],), VECTOR_MODE[o.kind], alignment=4)
+            for o, dtype in operands
+            if o.kind in VECTOR_MODE
+        ),
+        *(Argument(o.name, "scalar", "f32") for o, _ in operands if o.kind == "scalar"),
+        Argument("max_clusters", "scalar", "i32"),
+    )
+    point = {
+        "kernel": {"epilogue": steps, "a": {"dtype": a[0], "major": a[1]}, "d": {"dtype": d[0], "major": d[1]}},
+        "design": {"tile": dict(zip("mnk", tile, strict=True)), "stages": "auto"},
+    }
+    return Plan(
+        family="gemm",
+        arch="sm_90a",
+        label="double",
+        point=point,
+        symbol="double",
+        threads=384,
+        cluster=cluster,
+        shared_bytes=100_000,
+        entry_registers=168,
+        mma=Mma("none", 64, 8, 16, 1),
+        buffers=(),
+        barriers=(Barrier("full", "mbarrier", stages, 1, 1, "consumer", "producer"),),
+        roles=(),
+        tma=(),
+        constants=(),
+        arguments=arguments,
+    )
+
+
+def make_folder(root: Path, plan: Plan | None = None, name: str = "double-0123456789ab", **double: Any) -> Path:
+    """Write a variant's folder as the build leaves it; `double` tells the CPU double how to misbehave."""
+    folder = root / name
+    folder.mkdir(parents=True)
+    (folder / "plan.json").write_text(json.dumps(plain(plan or make_plan())))
+    library = json.dumps(double).encode()
+    (folder / "kernel.so").write_bytes(library)
+    build = {
+        "status": "correct",
+        "arch": "sm_90a",
+        "source_sha": hashlib.sha256(name.encode()).hexdigest(),
+        "cubin_sha": hashlib.sha256(library).hexdigest(),
+        "toolchain": {"nvidia-cutlass-dsl": "4.8.1"},
+    }
+    (folder / "build.json").write_text(json.dumps(build))
+    return folder
