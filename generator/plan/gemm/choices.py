@@ -27,6 +27,11 @@ MAX_AUTO_STAGES = 16
 PRODUCER_SPLITS = {2: (40, 232), 3: (32, 160)}  # consumer warpgroups -> (producer, consumer) registers
 WIDE_SPLIT = (24, 240)  # two consumer warpgroups with 208 accumulators or more
 
+#: Named barriers: 0 is __syncthreads; one per consumer warpgroup orders its epilogue buffers, and in pingpong one
+#: more per warpgroup hands over the tensor cores.
+EPILOGUE_BARRIER = 1
+ORDER_BARRIER = 4
+
 
 def swizzle_of(span_bytes: int) -> Swizzle:
     """Return the widest swizzle whose span divides a contiguous extent of `span_bytes` bytes."""
@@ -166,7 +171,8 @@ class Choices:
         if self.point.design.store == "direct":
             return 0
         chosen = self.point.design.epilogue_stages
-        return 2 if chosen == "auto" else chosen
+        # Slots are dealt out statically, so a tile must end where the next one starts.
+        return chosen if chosen != "auto" else 2 if self.subtiles % 2 == 0 else 1
 
     @cached_property
     def subtiles(self) -> int:

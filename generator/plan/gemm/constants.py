@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generator.plan.gemm.choices import Choices
+from generator.plan.gemm.choices import EPILOGUE_BARRIER, ORDER_BARRIER, Choices
 from generator.plan.types import Constant
 
 __all__ = ["constants"]
@@ -52,6 +52,21 @@ def constants(c: Choices) -> tuple[Constant, ...]:
         ]
     if design.schedule == "pingpong":
         found.append(Constant("SUBTILES", c.subtiles, "SUBTILES_M * SUBTILES_N"))
+    alignment = c.arch.tma_alignment
+    found += [
+        Constant("A_ALIGNMENT", alignment // c.ab.bytes, "elements in TMA's 16 bytes: every stride is a multiple"),
+        Constant("B_ALIGNMENT", alignment // c.ab.bytes, "likewise"),
+    ]
+    if c.tile_operands and c.c is not None:
+        found.append(Constant("C_ALIGNMENT", alignment // c.c.bytes, "likewise"))
+    direct = not c.subtile_stages
+    found.append(
+        Constant("D_ALIGNMENT", 1 if direct else alignment // c.d.bytes, "threads store D" if direct else "likewise")
+    )
+    if c.subtile_stages:
+        found.append(Constant("EPILOGUE", EPILOGUE_BARRIER, "first of CONSUMERS named barriers; 0 is sync_threads"))
+    if design.schedule == "pingpong":
+        found.append(Constant("MMA_ORDER", ORDER_BARRIER, "first of CONSUMERS named barriers"))
     found.append(Constant("GROUP", design.scheduler.group, "clusters that walk together so that L2 serves them"))
     return tuple(found)
 

@@ -153,11 +153,14 @@ def _(c: Choices) -> Finding:
 
 @SHAPE.add("epilogue.stages", "design.epilogue_stages")
 def _(c: Choices) -> Finding:
-    """stores go through 1 to 8 buffers per warpgroup; the direct path has none"""
+    """stores go through 1 to 8 buffers per warpgroup, a divisor of its subtiles; the direct path has none"""
     stages = c.point.design.epilogue_stages
-    if stages == "auto" or (c.point.design.store == "tma" and stages <= 8):
+    if stages == "auto":
         return None
-    return stages, "auto" if c.point.design.store == "direct" else "1..8", "auto"
+    if c.point.design.store == "direct":
+        return stages, "auto", "auto"
+    legal = [s for s in range(1, 9) if c.subtiles % s == 0]
+    return None if stages in legal else (stages, f"a divisor of {c.subtiles} up to 8", nearest_of(stages, legal))
 
 
 # Budgets -------------------------------------------------------------------------------------------------

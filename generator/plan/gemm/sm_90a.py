@@ -7,7 +7,7 @@ more for C where the epilogue reads it. Every number that the template prints is
 from __future__ import annotations
 
 from generator.canonical import plain
-from generator.plan.gemm.choices import SWIZZLE_BYTES, Choices
+from generator.plan.gemm.choices import EPILOGUE_BARRIER, ORDER_BARRIER, SWIZZLE_BYTES, Choices
 from generator.plan.gemm.constants import constants
 from generator.plan.gemm.label import label
 from generator.plan.gemm.rules_sm_90a import BUDGET, SHAPE
@@ -16,11 +16,6 @@ from generator.plan.types import Argument, Barrier, Mma, Plan, Role, TmaCopy, Vi
 from generator.point import Point
 
 __all__ = ["plan", "rules"]
-
-#: Named barriers: 0 is __syncthreads; one per consumer warpgroup orders its epilogue buffers, and in pingpong one
-#: more per warpgroup hands over the tensor cores.
-EPILOGUE_BARRIER = 1
-ORDER_BARRIER = 4
 
 
 def rules() -> tuple[Rule[Choices], ...]:
