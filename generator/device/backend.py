@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from generator.device.cuda_timer import CudaTimer, vendor_product
 from generator.device.launch import load_function, max_active_clusters
 from generator.device.telemetry import describe_cuda
 from generator.device.variant import Variant
@@ -14,10 +15,20 @@ from generator.epilogue import registry
 from generator.epilogue.op import EpilogueOp
 from generator.plan.types import Plan
 
-__all__ = ["CUDA", "Backend", "CudaBackend", "make_backend"]
+__all__ = ["CUDA", "Backend", "CudaBackend", "Timer", "make_backend"]
 
 #: The backend of a GPU host, as `module:callable`.
 CUDA = "generator.device.backend:CudaBackend"
+
+
+class Timer(Protocol):
+    """Enqueues launches between events; `collect` waits and returns each one's microseconds, in order."""
+
+    def cold(self, launch: Callable[[], object]) -> None: ...
+
+    def sustained(self, launch: Callable[[], object], count: int) -> None: ...
+
+    def collect(self) -> list[float]: ...
 
 
 class Backend(Protocol):
@@ -42,6 +53,11 @@ class Backend(Protocol):
         """Wait for the device. Raises any exception when a kernel has failed."""
 
     def free_bytes(self) -> int: ...
+
+    def timer(self) -> Timer: ...
+
+    def peer(self, a: Any, b: Any, d: Any) -> tuple[str, Callable[[], object]] | None:
+        """The vendor library's product of the same operands and its name, None where it has none."""
 
 
 class CudaBackend:
@@ -85,6 +101,12 @@ class CudaBackend:
     def free_bytes(self) -> int:
         free = int(self.torch.cuda.mem_get_info()[0])
         return free + int(self.torch.cuda.memory_reserved() - self.torch.cuda.memory_allocated())
+
+    def timer(self) -> Timer:
+        return CudaTimer(self.torch)
+
+    def peer(self, a: Any, b: Any, d: Any) -> tuple[str, Callable[[], object]] | None:
+        return vendor_product(self.torch, a, b, d)
 
 
 def make_backend(spec: str) -> Backend:

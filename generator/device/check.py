@@ -19,7 +19,7 @@ from generator.device.variant import Variant
 from generator.device.xp import POISON, Array
 from generator.plan.types import Argument
 
-__all__ = ["DeviceLostError", "LaunchRefusedError", "ProductCache", "Subject", "check_problem"]
+__all__ = ["DeviceLostError", "LaunchRefusedError", "ProductCache", "Subject", "check_problem", "load_subject"]
 
 
 class LaunchRefusedError(Exception):
@@ -65,6 +65,17 @@ class ProductCache:
                 self.used -= self.entries.popitem(last=False)[1][1]
         self.entries.move_to_end(key)
         return self.entries[key][0]
+
+
+def load_subject(backend: Backend, variant: Variant) -> Subject:
+    """Load a variant's function. Raises LaunchRefusedError when the device cannot load it."""
+    chain = Chain(variant.plan, backend.operation)
+    try:
+        function = backend.load(variant)
+    except Exception as error:
+        raise LaunchRefusedError(f"loading: {type(error).__name__}: {error}") from error
+    kernel = CheckedKernel(variant.plan, function, backend.max_clusters(variant.plan), backend.device_type)
+    return Subject(variant, kernel, chain)
 
 
 def check_problem(

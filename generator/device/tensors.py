@@ -26,7 +26,7 @@ class GuardedBuffer:
     argument: Argument
     raw: Array
     view: Array
-    shape: tuple[int, ...]
+    start: int  # of the view in raw, in elements
     strides: tuple[int, ...]  # elements
 
     def poison(self) -> None:
@@ -44,12 +44,8 @@ class GuardedBuffer:
     def trespass_offset(self, xp: Xp) -> int:
         """Offset in elements, from the view's first, of the first guard element that was overwritten."""
         copy = self.raw + 0
-        start = self._start()
-        xp.strided(copy, start, self.shape, self.strides)[...] = POISON[self.argument.dtype]
-        return xp.first(copy != POISON[self.argument.dtype])[0] - start
-
-    def _start(self) -> int:
-        return _front(self.argument)
+        xp.strided(copy, self.start, tuple(self.view.shape), self.strides)[...] = POISON[self.argument.dtype]
+        return xp.first(copy != POISON[self.argument.dtype])[0] - self.start
 
 
 def layout(argument: Argument, extents: Mapping[str, int], padding: int = 0, odd: bool = False) -> tuple[int, ...]:
@@ -75,17 +71,17 @@ def buffer_bytes(argument: Argument, problem: Problem) -> int:
     return _elements(argument, tuple(extents[m] for m in argument.shape), strides) * BYTES[argument.dtype]
 
 
-def make_buffer(xp: Xp, argument: Argument, problem: Problem) -> GuardedBuffer:
+def make_buffer(xp: Xp, argument: Argument, problem: Problem, aligned: bool = False) -> GuardedBuffer:
     """Allocate a tensor or vector argument, filled with the guard pattern throughout.
 
-    The base is aligned to the argument's alignment and to no more.
+    The base has the argument's alignment and no more, or with `aligned` that of the allocator, for timing.
     """
     extents = problem.extents()
     shape = tuple(extents[mode] for mode in argument.shape)
     strides = layout(argument, extents, problem.padding, problem.odd_strides)
     raw = xp.allocate(_elements(argument, shape, strides), BYTES[argument.dtype])
-    view = xp.strided(raw, _front(argument), shape, strides)
-    buffer = GuardedBuffer(argument, raw, view, shape, strides)
+    start = _front(argument) if not aligned else GUARD_BYTES // BYTES[argument.dtype]
+    buffer = GuardedBuffer(argument, raw, xp.strided(raw, start, shape, strides), start, strides)
     buffer.poison()
     return buffer
 
@@ -112,7 +108,7 @@ def fill(xp: Xp, buffer: GuardedBuffer, problem: Problem, seed: int) -> None:
     if xp.size(buffer.view) <= _LARGE:
         buffer.view[...] = operand_values(xp, buffer.argument, problem, seed)
         return
-    rows = buffer.shape[-2]
+    rows = buffer.view.shape[-2]
     block = Problem(**{**problem.__dict__, "m": min(rows, _BLOCK_ROWS)})
     values = operand_values(xp, buffer.argument, block, seed)
     for first in range(0, rows, _BLOCK_ROWS):

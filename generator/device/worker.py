@@ -17,13 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from generator.device.backend import Backend, make_backend
-from generator.device.call import CheckedKernel
-from generator.device.check import DeviceLostError, LaunchRefusedError, ProductCache, Subject, check_problem
+from generator.device.check import (
+    DeviceLostError,
+    LaunchRefusedError,
+    ProductCache,
+    Subject,
+    check_problem,
+    load_subject,
+)
+from generator.device.contest import run_contest
 from generator.device.problems import Problem, listed, standard
-from generator.device.reference import Chain
-from generator.device.variant import Variant, load_variant
+from generator.device.variant import load_variant
 
-__all__ = ["load_subject", "main", "select_problems"]
+__all__ = ["main", "select_problems"]
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -52,8 +58,6 @@ def main(arguments: list[str]) -> int:
             if request["do"] == "validate":
                 finished = _validate(backend, request, cache, tell)
             else:
-                from generator.device.contest import run_contest
-
                 cache.entries.clear()
                 finished = run_contest(backend, request, tell)
         except Exception as error:
@@ -61,17 +65,6 @@ def main(arguments: list[str]) -> int:
         if not finished:
             return 1
     return 0
-
-
-def load_subject(backend: Backend, variant: Variant) -> Subject:
-    """Load a variant's function. Raises LaunchRefusedError when the device cannot load it."""
-    chain = Chain(variant.plan, backend.operation)
-    try:
-        function = backend.load(variant)
-    except Exception as error:
-        raise LaunchRefusedError(f"loading: {type(error).__name__}: {error}") from error
-    kernel = CheckedKernel(variant.plan, function, backend.max_clusters(variant.plan), backend.device_type)
-    return Subject(variant, kernel, chain)
 
 
 def select_problems(subject: Subject, request: Mapping[str, Any]) -> list[Problem]:

@@ -74,6 +74,32 @@ class HostBackend:
     def free_bytes(self) -> int:
         return 1 << 30
 
+    def timer(self) -> HostTimer:
+        return HostTimer()
+
+    def peer(self, a: HostTensor, b: HostTensor, d: HostTensor) -> tuple[str, Callable[[], object]]:
+        return "double", lambda: self.xp.matmul(self.xp.decode(a.bits, a.short), self.xp.decode(b.bits, b.short))
+
+
+class HostTimer:
+    """Wall-clock time, with no kernel shorter than 100 us: those are not launched back to back."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def cold(self, launch: Callable[[], object]) -> None:
+        self.sustained(launch, 1)
+
+    def sustained(self, launch: Callable[[], object], count: int) -> None:
+        started = time.perf_counter()
+        for _ in range(count):
+            launch()
+        self.times.append(100 + (time.perf_counter() - started) * 1e6 / count)
+
+    def collect(self) -> list[float]:
+        times, self.times = self.times, []
+        return times
+
 
 class HostKernel:
     """The double of one variant's function."""

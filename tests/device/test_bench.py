@@ -1,0 +1,56 @@
+"""Timing against the CPU double: what a measurement holds, and that one bad contestant does not spoil the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from generator.device.bench import Timing, bench, summary
+from generator.device.supervise import Supervisor
+from generator.device.variant import load_variant
+from tests.device.plans import make_folder, make_plan
+
+HOST = "tests.device.doubles:HostBackend"
+SHORT = Timing(
+    problems=[{"m": 32, "n": 24, "k": 16, "l": 1}], rounds=5, sustained_rounds=1, sustained_seconds=0.001, seed=3
+)
+
+
+def run(folders: list[Path], options: Timing = SHORT, silence: float = 20.0) -> list[dict]:
+    with Supervisor(HOST, silence=silence) as supervisor:
+        return list(bench([load_variant(f) for f in folders], supervisor, options))
+
+
+def test_a_measurement_keeps_samples_and_compares_with_the_vendor_library(tmp_path: Path) -> None:
+    plain = make_folder(tmp_path, name="plain-000000000000")
+    fused = make_folder(tmp_path, make_plan(epilogue=("alpha", "relu")), name="fused-111111111111")
+    other = make_folder(tmp_path, make_plan(d=("f32", "m")), name="other-222222222222")
+    results = run([plain, fused, other])
+    assert [r["variant"] for r in results] == [f.name for f in (plain, fused, other)]
+    for result in results:
+        assert result["status"] == "correct"
+        assert len(result["samples"]["cold_us"]) == len(result["samples"]["peer_cold_us"]) == 5
+        assert result["samples"]["sustained_us"]
+        figures = result["figures"]
+        assert figures["cold_us"]["p5"] <= figures["cold_us"]["median"] <= figures["cold_us"]["p95"]
+        peer = figures["peer"]
+        assert peer["name"] == "double"
+        assert peer["ratio"] == pytest.approx(peer["cold_us"]["median"] / figures["cold_us"]["median"], rel=1e-3)
+        assert peer["tie"] == (abs(peer["ratio"] - 1) <= peer["noise"])
+    same_product = [result["samples"]["peer_cold_us"] for result in results]
+    assert same_product[0] == same_product[1] != same_product[2]
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"), [("abort", "crash"), ("refuse", "launch_failed"), ("sticky", "crash"), ("hang", "hang")]
+)
+def test_a_contestant_that_fails_is_left_out(tmp_path: Path, fault: str, status: str) -> None:
+    good = make_folder(tmp_path, name="good-000000000000")
+    bad = make_folder(tmp_path, name="bad-111111111111", fault=fault)
+    results = run([good, bad], silence=2.0 if fault == "hang" else 20.0)
+    assert {r["variant"]: r["status"] for r in results} == {good.name: "correct", bad.name: status}
+
+
+def test_summary_gives_median_and_percentiles() -> None:
+    assert summary([*range(1, 102)]) == {"median": 51.0, "p5": 6.0, "p95": 96.0, "p99": 100.0}
