@@ -153,7 +153,7 @@ def reread(exploration: Exploration) -> None:
         raise UserError(f"{exploration.folder}: no kernel.py there; `warpwright generate {exploration.label}` first")
 
 
-def build(exploration: Exploration, jobs: int | None, on_step: Callable[[str], None]) -> None:
+def build(exploration: Exploration, jobs: int | None, on_step: Callable[[], None]) -> None:
     """Build every rendered variant in at most `jobs` processes; what is recorded or cached costs next to nothing.
 
     Raises ToolchainError where a tool is missing, OSError where a folder cannot be written.
@@ -163,7 +163,7 @@ def build(exploration: Exploration, jobs: int | None, on_step: Callable[[str], N
 
     variants = exploration.rendered
     tasks = [BuildJob(variant.source, variant.plan, variant.folder.path) for variant in variants]
-    artifacts = build_jobs(tasks, jobs, lambda done, total, artifact: on_step(artifact.status or "built"))
+    artifacts = build_jobs(tasks, jobs, lambda done, total, artifact: on_step())
     for variant, artifact in zip(variants, artifacts, strict=True):
         variant.build = plain(artifact)
 

@@ -152,7 +152,7 @@ def doctor(out: OutOption = Path("out"), as_json: JsonOption = False) -> None:
         print_json({"version": __version__, "can": can, "findings": findings})
     else:
         rows = [[f.name, f.found, "ok" if f.good else f"missing for {f.needed_for}"] for f in findings]
-        print_table(["what", "found", "state"], rows)
+        print_table(["what", "found", "state"], rows, fold="found")
         for finding in findings:
             if not finding.good:
                 say(f"{finding.name}: {finding.remedy}")

@@ -133,10 +133,14 @@ def rules(as_json: JsonOption = False) -> None:
             ]
         )
         return
-    print_table(
-        ["rule", "kernel", "field", "statement"],
-        [[rule.id, f"{family} {arch}", rule.field, rule.statement] for family, arch, rule in found],
-    )
+    kernels = {f"{family} {arch}" for family, arch, _ in found}
+    columns = ["rule", "field", "statement"] if len(kernels) == 1 else ["rule", "kernel", "field", "statement"]
+    cells = [
+        {"rule": rule.id, "kernel": f"{family} {arch}", "field": rule.field, "statement": rule.statement}
+        for family, arch, rule in found
+    ]
+    print_table(columns, [[cell[column] for column in columns] for cell in cells], fold="statement")
+    say(f"{len(found)} rules for {', '.join(sorted(kernels))}")
 
 
 @app.command()

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import typer
 
 from generator.canonical import plain
-from generator.cli.terminal import print_json, print_table, say
+from generator.cli.terminal import print_json, print_table, say, status_style
 from generator.pipeline import Exploration, Variant, exit_code
 from generator.record import METHODS
 
@@ -26,7 +26,7 @@ def format_seconds(seconds: float) -> str:
 
 def format_bytes(count: int | None) -> str:
     """Return a number of bytes to the byte, since a single one too many makes a plan illegal."""
-    return "" if count is None else f"{count:,}"
+    return "" if count is None else f"{count:,} B"
 
 
 def names(variants: Sequence[Variant]) -> dict[str, Variant]:
@@ -111,12 +111,15 @@ def print_results(exploration: Exploration) -> None:
 
 
 def _say_attention(exploration: Exploration) -> None:
+    """Name what is wrong, each cause once: what it is, how many variants it concerns, and one of them in full."""
+    causes: dict[tuple[str, str], list[tuple[Variant, str]]] = {}
     for variant in exploration.legal:
-        reasons = variant.reasons()
-        for reason in reasons[:3]:
-            say(f"{variant.name}: {variant.status}: {reason}")
-        if len(reasons) > 3:
-            say(f"{variant.name}: and {len(reasons) - 3} more: warpwright show {variant.name}")
+        for reason in variant.reasons():
+            causes.setdefault((variant.status, reason.partition(":")[0]), []).append((variant, reason))
+    for (status, _), cases in causes.items():
+        variant, reason = cases[0]
+        others = f" (and {len(cases) - 1} others)" if len(cases) > 1 else ""
+        say(f"{status}: {variant.name}{others}: {reason}", style=status_style(status))
     stale = Counter(evidence.method for variant in exploration.legal for evidence, _ in variant.judgement.stale)
     for method in METHODS:
         if stale[method]:

@@ -8,9 +8,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from generator.canonical import plain
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 __all__ = ["print_json", "print_table", "progress", "say", "status_style"]
 
@@ -37,28 +40,57 @@ def print_json(value: Any) -> None:
 
 
 def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = (), styles: str = ""
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[str] = (),
+    styles: str = "",
+    fold: str = "",
 ) -> None:
-    """Print a table on stdout.
+    """Print a table on stdout, in which nothing is ever cut off.
 
-    On a terminal, text that does not fit its column goes on in the next line. Into a pipe or a file each row is one
-    line of aligned plain text, however long, so that grep, sort and awk work. `right` names the columns of
+    On a terminal that is too narrow, the text of the column `fold` goes on in the next line, or, without one, each row
+    takes two lines: the first column's cell (a name, to be copied whole), then the others. Into a pipe or a file each
+    row is one line of aligned plain text, however long, so that grep, sort and awk work. `right` names the columns of
     numbers, `styles` the column that holds a status.
     """
     cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(line[index]) for line in [list(columns), *cells]) for index in range(len(columns))]
     if not sys.stdout.isatty():
-        _print_plain(columns, cells, right)
+        for line in [list(columns), *([cell or "-" for cell in row] for row in cells)]:
+            sys.stdout.write(_aligned(columns, line, widths, right).rstrip() + "\n")
         return
-    from rich import box
     from rich.console import Console
+
+    console = Console(highlight=False)
+    fits = sum(widths) + 2 * (len(columns) - 1) <= console.width
+    if fits or fold:
+        console.print(_rich_table(columns, cells, right, styles, fold))
+        return
+    styled = columns.index(styles) if styles else 0
+    for number, line in enumerate([list(columns), *cells]):
+        style = "bold" if number == 0 else status_style(line[styled]) if styles else ""
+        console.print(line[0], style="bold" if number == 0 else "", markup=False, soft_wrap=True)
+        rest = _aligned(columns[1:], line[1:], widths[1:], right)
+        console.print(f"  {rest.rstrip()}", style=style, markup=False, soft_wrap=True)
+
+
+def _aligned(columns: Sequence[str], line: Sequence[str], widths: Sequence[int], right: Sequence[str]) -> str:
+    return "  ".join(
+        cell.rjust(width) if name in right else cell.ljust(width)
+        for name, cell, width in zip(columns, line, widths, strict=True)
+    )
+
+
+def _rich_table(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[str], styles: str, fold: str
+) -> Table:
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for index, name in enumerate(columns):
-        # The first column holds names: it is the one to be folded when the terminal is narrow.
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold", no_wrap=False)
-        table.columns[index].min_width = _narrowest(index, [name, *(row[index] for row in cells)])
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left", no_wrap=name != fold, overflow="fold")
     for row in cells:
         table.add_row(
             *(
@@ -66,30 +98,12 @@ def print_table(
                 for name, cell in zip(columns, row, strict=True)
             )
         )
-    Console(highlight=False).print(table)
-
-
-def _narrowest(index: int, texts: Sequence[str]) -> int:
-    """Return the width below which a column may not shrink: its longest word, for all but the first column."""
-    if index == 0:
-        return 12
-    return min(24, max(len(word) for text in texts for word in (text.split() or [""])))
-
-
-def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> None:
-    lines = [list(columns), *([cell or "-" for cell in row] for row in rows)]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
-    for line in lines:
-        padded = [
-            cell.rjust(width) if name in right else cell.ljust(width)
-            for name, cell, width in zip(columns, line, widths, strict=True)
-        ]
-        sys.stdout.write("  ".join(padded).rstrip() + "\n")
+    return table
 
 
 @contextlib.contextmanager
-def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar on stderr while `total` things are done; yields a function to call with each thing's name.
+def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar on stderr while `total` things are done; yields a function to call as each is.
 
     Without a terminal (a CI log) it prints a line every few seconds instead of a bar.
     """
@@ -104,17 +118,16 @@ def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[now]}", markup=False),
             console=console,
             transient=True,
         )
         with bar:
-            task = bar.add_task(title, total=total, now="")
-            yield lambda name: bar.update(task, advance=1, now=name)
+            task = bar.add_task(title, total=total)
+            yield lambda: bar.update(task, advance=1)
         return
     done, last = 0, time.monotonic()
 
-    def step(name: str) -> None:
+    def step() -> None:
         nonlocal done, last
         done += 1
         if time.monotonic() - last > _QUIET_SECONDS:

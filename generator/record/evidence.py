@@ -60,7 +60,10 @@ class Subject:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One method's result. `origin` is `here` (the variant's folder) or `ledger`."""
+    """One method's result. `origin` is `here` (the variant's folder) or `ledger`.
+
+    `diagnosis` says in words what went wrong; `protocol` is the version of the method, where it has one.
+    """
 
     method: str
     status: str
@@ -68,9 +71,13 @@ class Evidence:
     figures: Mapping[str, Any] = field(default_factory=dict)
     gpu: Mapping[str, Any] = field(default_factory=dict)
     origin: str = "here"
+    diagnosis: str = ""
+    protocol: int | None = None
 
     def reasons(self) -> list[str]:
-        """Say why the result is not `correct`: the failure, or every finding."""
+        """Say why the result is not `correct`: the diagnosis, the failure, or every finding."""
+        if self.diagnosis:
+            return [self.diagnosis]
         failure = self.figures.get("failure")
         if failure:
             return [f"{failure['reason']}: {failure['detail']}"]

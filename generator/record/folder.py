@@ -93,4 +93,13 @@ def parse_evidence(method: str, value: Mapping[str, Any], origin: str = "here") 
     if method not in METHODS or status not in STATUSES:
         return None
     figures = value.get("figures", value)
-    return Evidence(method, status, subject, figures, value.get("gpu") or {}, origin)
+    return Evidence(
+        method=method,
+        status=status,
+        subject=subject,
+        figures=figures,
+        gpu=value.get("gpu") or {},
+        origin=origin,
+        diagnosis=value.get("diagnosis") or "",
+        protocol=value.get("protocol"),
+    )

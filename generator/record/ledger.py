@@ -52,8 +52,11 @@ class LedgerLine:
             "toolchain": evidence.subject.toolchain,
             "figures": evidence.figures,
             "gpu": evidence.gpu,
+            "diagnosis": evidence.diagnosis,
+            "protocol": evidence.protocol,
         }
-        return json.dumps(plain(value), sort_keys=True, allow_nan=False)
+        told = {name: content for name, content in value.items() if content not in (None, "", {})}
+        return json.dumps(plain(told), sort_keys=True, allow_nan=False)
 
 
 def read_ledger(path: Path) -> list[LedgerLine]:
