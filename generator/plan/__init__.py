@@ -10,11 +10,13 @@ from types import ModuleType
 from typing import Any
 
 from generator.canonical import digest
+from generator.plan.explanation import explain
+from generator.plan.prediction import Prediction, predict
 from generator.plan.rule import Rule
 from generator.plan.types import Plan
 from generator.point import Point
 
-__all__ = ["folder_name", "identity", "plan", "rules"]
+__all__ = ["Prediction", "explain", "folder_name", "identity", "plan", "predict", "rules"]
 
 FAMILIES: tuple[tuple[str, str], ...] = (("gemm", "sm_90a"),)
 

@@ -133,14 +133,15 @@ def _guard(c: Choices) -> str:
 def _kernel_parameters(c: Choices) -> list[tuple[str, str, str]]:
     """Return (value on the host, name in the kernel, type), in order."""
     tensors = ["a", "b", *(["c"] if c.tile_operands else []), *(["d"] if c.subtile_stages else [])]
-    found = [(f"{t}_{part}", kind) for t in tensors for part, kind in (("tma", "cute.CopyAtom"), ("tiles", "cute.Tensor"))]
+    parts = (("tma", "cute.CopyAtom"), ("tiles", "cute.Tensor"))
+    found = [(f"{t}_{part}", kind) for t in tensors for part, kind in parts]
     if not c.subtile_stages:
         found.append(("d_mnl", "cute.Tensor"))
     operands = [(operand.kind, argument) for s in c.steps for operand, argument in s.arguments]
     scalars = [(argument, "Float32") for kind, argument in operands if kind == "scalar"]
     numbers = [(name, "Int32") for name in ("m_clusters", "n_clusters", "k_tiles", "tiles")]
     # In the kernel a vector's own name means its values in one subtile.
-    vectors = [(argument, f"{argument}_vector", "cute.Tensor") for kind, argument in operands if kind.startswith("vector")]
+    vectors = [(a, f"{a}_vector", "cute.Tensor") for kind, a in operands if kind.startswith("vector")]
     return [(n, n, k) for n, k in found] + vectors + [(n, n, k) for n, k in scalars + numbers]
 
 

@@ -11,9 +11,8 @@ from typing import Any
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from generator.plan import identity
+from generator.plan import identity, tables
 from generator.plan.types import Plan
-from generator.render import tables
 from generator.resources import templates
 
 __all__ = ["render"]
@@ -47,15 +46,19 @@ def render(plan: Plan, config: str) -> str:
     family: Callable[[Plan], dict[str, Any]] = importlib.import_module(
         f"generator.render.{plan.family}_{plan.arch}"
     ).context
-    text = _environment().get_template(f"{plan.family}/{plan.arch}/kernel.py.j2").render(
-        plan=plan,
-        config=config,
-        identity=identity(plan),
-        toolchain=dsl_version(),
-        roles_table=tables.roles_table(plan),
-        memory_table=tables.memory_table(plan),
-        barrier_table=tables.barrier_table(plan),
-        constants_block=tables.constants_block(plan),
-        **family(plan),
+    text = (
+        _environment()
+        .get_template(f"{plan.family}/{plan.arch}/kernel.py.j2")
+        .render(
+            plan=plan,
+            config=config,
+            identity=identity(plan),
+            toolchain=dsl_version(),
+            roles_table=tables.roles_table(plan),
+            memory_table=tables.memory_table(plan),
+            barrier_table=tables.barrier_table(plan),
+            constants_block=tables.constants_block(plan),
+            **family(plan),
+        )
     )
     return text

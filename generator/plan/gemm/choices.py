@@ -36,8 +36,8 @@ ORDER_BARRIER = 4
 def swizzle_of(span_bytes: int) -> Swizzle:
     """Return the widest swizzle whose span divides a contiguous extent of `span_bytes` bytes."""
     for name in ("128B", "64B", "32B"):
-        if span_bytes % SWIZZLE_BYTES[name] == 0:  # type: ignore[index]
-            return name  # type: ignore[return-value]
+        if span_bytes % SWIZZLE_BYTES[name] == 0:
+            return name
     return "none"
 
 
@@ -209,7 +209,7 @@ class Choices:
             slots = self.sharing * self.c_stages
             found.append(
                 Buffer("c", 0, 64 * self.subtile_n * self.c.bytes * slots, 1024, self.c.name,
-                       (64, self.subtile_n, slots), self.swizzle("c"), "ring of C subtiles, one per warpgroup and stage")
+                       (64, self.subtile_n, slots), self.swizzle("c"), "ring of C subtiles, per warpgroup and stage")
             )  # fmt: skip
         if self.subtile_stages:
             slots = self.consumers * self.subtile_stages
@@ -219,7 +219,7 @@ class Choices:
             )  # fmt: skip
         rings = [("ab", stages)] + ([("c", self.c_stages)] if self.tile_operands else [])
         found += [
-            Buffer(f"{ring}_{side}", 0, 8 * count, 8, "i64", (count,), "none", f"mbarriers: a stage of {ring} is {side}")
+            Buffer(f"{ring}_{side}", 0, 8 * count, 8, "i64", (count,), "none", f"mbarriers: {ring} stage is {side}")
             for ring, count in rings
             for side in ("full", "empty")
         ]

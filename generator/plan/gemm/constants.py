@@ -21,7 +21,7 @@ def constants(c: Choices) -> tuple[Constant, ...]:
         Constant("STAGES", c.stages, _stages_formula(c)),
         Constant("CONSUMERS", c.consumers, "consumer warpgroups"),
         Constant("THREADS", c.threads, _threads_formula(c)),
-        Constant("WARPGROUP_M", c.warpgroup_m, "rows of one warpgroup" + (f": TILE_M / {c.sharing}" if c.sharing > 1 else "")),
+        Constant("WARPGROUP_M", c.warpgroup_m, f"rows of one warpgroup: TILE_M / {c.sharing}"),
         Constant("K_BLOCKS", tile.k // 16, "MMAs along one stage: TILE_K / 16"),
         Constant("STAGE_BYTES", c.stage_bytes, f"(TILE_M + TILE_N) * TILE_K * {c.ab.bytes}"),
         Constant("EMPTY_ARRIVALS", c.sharing * (cluster.m + cluster.n - 1), _arrivals_formula(c)),
@@ -34,9 +34,9 @@ def constants(c: Choices) -> tuple[Constant, ...]:
         found.append(Constant("CONSUMER_REGISTERS", c.split[1], f"128 * {total} of {c.arch.registers} in all"))
     if cluster.n > 1:
         mask = sum(1 << (cluster.m * n) for n in range(cluster.n))
-        found.append(Constant("A_MULTICAST", f"0b{mask:b}", "CTAs with this one's m, for m = 0: rank = m + CLUSTER_M * n"))
+        found.append(Constant("A_MULTICAST", f"0b{mask:b}", "CTAs of m = 0, that share A; rank = m + CLUSTER_M * n"))
     if cluster.m > 1:
-        found.append(Constant("B_MULTICAST", f"0b{(1 << cluster.m) - 1:b}", "CTAs with this one's n, for n = 0"))
+        found.append(Constant("B_MULTICAST", f"0b{(1 << cluster.m) - 1:b}", "CTAs of n = 0, that share B"))
     found += [
         Constant("SUBTILE_N", c.subtile_n, "columns of an epilogue subtile of 64 rows"),
         Constant("SUBTILES_M", c.warpgroup_m // 64, "WARPGROUP_M / 64"),

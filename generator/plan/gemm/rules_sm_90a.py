@@ -184,7 +184,7 @@ def _(c: Choices) -> Finding:
 
 @BUDGET.add("registers.split", "design.registers")
 def _(c: Choices) -> Finding:
-    """setmaxnreg takes multiples of 8 from 24 to 256; the producer gives, the consumers take, and the sum fits the SM"""
+    """setmaxnreg takes multiples of 8 from 24 to 256; the producer gives, consumers take, and the sum fits the SM"""
     if c.split is None:
         return None
     producer, consumer = c.split

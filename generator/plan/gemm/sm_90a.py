@@ -7,6 +7,7 @@ more for C where the epilogue reads it. Every number that the template prints is
 from __future__ import annotations
 
 from generator.canonical import plain
+from generator.plan.dtypes import Dtype
 from generator.plan.gemm.choices import EPILOGUE_BARRIER, ORDER_BARRIER, SWIZZLE_BYTES, Choices
 from generator.plan.gemm.constants import constants
 from generator.plan.gemm.label import label
@@ -133,12 +134,12 @@ def _roles(c: Choices) -> tuple[Role, ...]:
 def _tma(c: Choices) -> tuple[TmaCopy, ...]:
     kernel, tile, cluster = c.point.kernel, c.point.design.tile, c.point.design.cluster
 
-    def copy(tensor: str, direction: str, element: int, dtype: str, contiguous: int, strided: int, peers: int) -> TmaCopy:
-        span = min(SWIZZLE_BYTES[c.swizzle(tensor)] // element, contiguous)
+    def copy(tensor: str, direction: str, element: Dtype, contiguous: int, strided: int, peers: int) -> TmaCopy:
+        span = min(SWIZZLE_BYTES[c.swizzle(tensor)] // element.bytes, contiguous)
         return TmaCopy(
             tensor=tensor,
             direction="load" if direction == "load" else "store",
-            dtype=dtype,
+            dtype=element.name,
             box=(span, strided // peers, 1),
             swizzle=c.swizzle(tensor),
             multicast=peers,
@@ -150,13 +151,13 @@ def _tma(c: Choices) -> tuple[TmaCopy, ...]:
         return (rows, depth) if major_is_row_mode else (depth, rows)
 
     found = [
-        copy("a", "load", c.ab.bytes, c.ab.name, *modes(kernel.a.major == "m", tile.m, tile.k), cluster.n),
-        copy("b", "load", c.ab.bytes, c.ab.name, *modes(kernel.b.major == "n", tile.n, tile.k), cluster.m),
+        copy("a", "load", c.ab, *modes(kernel.a.major == "m", tile.m, tile.k), cluster.n),
+        copy("b", "load", c.ab, *modes(kernel.b.major == "n", tile.n, tile.k), cluster.m),
     ]
     if c.tile_operands and c.c is not None and kernel.c is not None:
-        found.append(copy("c", "load", c.c.bytes, c.c.name, *modes(kernel.c.major == "m", 64, c.subtile_n), 1))
+        found.append(copy("c", "load", c.c, *modes(kernel.c.major == "m", 64, c.subtile_n), 1))
     if c.subtile_stages:
-        found.append(copy("d", "store", c.d.bytes, c.d.name, *modes(kernel.d.major == "m", 64, c.subtile_n), 1))
+        found.append(copy("d", "store", c.d, *modes(kernel.d.major == "m", 64, c.subtile_n), 1))
     return tuple(found)
 
 
@@ -174,7 +175,8 @@ def _arguments(c: Choices) -> tuple[Argument, ...]:
     operands = [(s, operand, argument) for s in c.steps for operand, argument in s.arguments]
     for _, operand, argument in operands:
         if operand.kind == "tile" and kernel.c is not None:
-            found.append(Argument(argument, "tensor", kernel.c.dtype, ("L", "M", "N"), name(kernel.c.major), meaning="C"))
+            major = name(kernel.c.major)
+            found.append(Argument(argument, "tensor", kernel.c.dtype, ("L", "M", "N"), major, meaning="C"))
     found.append(
         Argument("d", "tensor", kernel.d.dtype, ("L", "M", "N"), name(kernel.d.major), True, aligned_d, "D, the output")
     )
