@@ -1,11 +1,14 @@
 """GELU exactly: x/2 * (1 + erf(x / sqrt(2)))  (Hendrycks & Gimpel 2016)."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from generator.epilogue.op import F32_ROUNDOFF, EpilogueOp
 
 _SQRT_HALF = 0.7071067811865476
 
 
-def _error(xp, x, e, o):
+def _error(xp: Any, x: Any, e: Any, o: Mapping[str, Any]) -> Any:
     # erff is good to 2 units in the last place (CUDA Math API); 1 + erf cancels for x < 0, so its error is
     # absolute: a few round-offs of 1, times |x|/2.
     return 1.13 * e + 8 * F32_ROUNDOFF * xp.abs(x)

@@ -1,22 +1,31 @@
-"""x <- x * sigmoid(x) = x / (1 + exp(-x))."""
+"""x <- x * sigmoid(x) = x / (1 + exp(-x)).
+
+The division is 2^(-log2(1 + exp(-x))): two special-function instructions instead of a division subroutine.
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 from generator.epilogue.op import F32_ROUNDOFF, EpilogueOp
 
-# ex2.approx.ftz.f32 has a relative error of at most 2^-22.5 and its argument, scaled by log2(e), one of a few
-# round-offs of |x|; rcp.approx one unit in the last place (PTX ISA, ex2 and rcp).
+# ex2.approx.ftz.f32 is good to a relative 2^-22.5, lg2.approx.ftz.f32 to 2^-22 of its value, or absolutely near 1
+# (PTX ISA, ex2 and lg2); their arguments carry a few round-offs of |x|.
 _RELATIVE = 16 * F32_ROUNDOFF
 
 
-def _error(xp, x, e, o):
+def _error(xp: Any, x: Any, e: Any, o: Mapping[str, Any]) -> Any:
     value = xp.abs(x / (1.0 + xp.exp(-x)))
     # |silu'| <= 1.1; the argument of exp is off by |x| round-offs, which scales the value by as much.
-    return 1.1 * e + value * (_RELATIVE + 4 * F32_ROUNDOFF * xp.abs(x)) + 1e-37
+    return 1.1 * e + value * (_RELATIVE + 8 * F32_ROUNDOFF * xp.abs(x)) + 1e-37
 
 
 OP = EpilogueOp(
     name="silu",
     summary="x / (1 + exp(-x))",
-    code="x = x / (1.0 + cute.math.exp2(x * -1.4426950408889634, fastmath=True))  # log2(e)",
+    code="""\
+power = cute.math.exp2(x * -1.4426950408889634, fastmath=True)  # log2(e)
+x = x * cute.math.exp2(-cute.math.log2(1.0 + power, fastmath=True), fastmath=True)
+""",
     reference=lambda xp, x, o: x / (1.0 + xp.exp(-x)),
     error=_error,
     registers=lambda values: values,
