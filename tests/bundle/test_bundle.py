@@ -1,0 +1,183 @@
+"""A bundle made, run in a process of its own with a CPU double, and its results brought home."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.bundle import dependencies, import_results, make_bundle, pack
+from generator.canonical import canonical_json
+from generator.device.variant import load_variant, plan_from_json
+from generator.errors import UserError
+from tests.device.plans import make_folder, make_plan
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+GOOD, BAD, FUSED = "good-000000000000", "bad-111111111111", "fused-222222222222"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    folder = tmp_path / "out" / "demo"
+    make_folder(folder, name=GOOD)
+    make_folder(folder, name=BAD, fault="drop")
+    make_folder(folder, make_plan(epilogue=("alpha", "relu")), name=FUSED)
+    return folder
+
+
+@pytest.fixture
+def light(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packs a stand-in for the DSL's runtime, which takes seconds to compress."""
+    import lzma
+
+    monkeypatch.setattr(pack, "compressed_runtime", lambda: lzma.compress(b"runtime"))
+
+
+def bundle(config: Path, **options: Any):
+    options.setdefault("bench", {"problems": [{"m": 16, "n": 16, "k": 16}]})
+    return make_bundle(config, options.pop("variants", None), config.parent.parent / "bundle", python=HERE, **options)
+
+
+def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(directory / "run.py"), "--backend", "tests.device.doubles:HostBackend"]
+    command += ["--max-elements", "60000", "--problems", "ragged*", "--rounds", "3", "--seed", "5", *arguments]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False, cwd=directory)
+
+
+@pytest.mark.usefixtures("light")
+def test_round_trip(config: Path) -> None:
+    packed = bundle(config, validate={"problems": "standard", "repeats": 2})
+    assert packed.variants == (BAD, FUSED, GOOD)
+    done = run(packed.directory)
+    assert done.returncode == 1, done.stderr
+    table = done.stdout[done.stdout.index("\nvariant") :].splitlines()
+    assert [line.split()[:2] for line in table[2:5]] == [[BAD, "incorrect"], [FUSED, "correct"], [GOOD, "correct"]]
+    assert "16x16x16: " in table[3]
+    assert "16x16x16: " not in table[2]  # never timed
+    assert (packed.directory / "libcute_dsl_runtime.so").read_bytes() == b"runtime"
+
+    imported = import_results(packed.directory / "results.jsonl", config.parent)
+    assert imported.refused == []
+    assert sorted((variant, method, status) for _, variant, method, status in imported.merged) == [
+        (BAD, "gpu-validated", "incorrect"),
+        (FUSED, "benchmarked", "correct"),
+        (FUSED, "gpu-validated", "correct"),
+        (GOOD, "benchmarked", "correct"),
+        (GOOD, "gpu-validated", "correct"),
+    ]
+    gpu = json.loads((config / GOOD / "gpu.json").read_text())
+    build = json.loads((config / GOOD / "build.json").read_text())
+    assert all(gpu[key] == build[key] for key in ("source_sha", "cubin_sha", "arch", "toolchain"))
+    assert gpu["figures"]["correct"] == 5
+    assert gpu["gpu"]["gpu"] == "double"
+    bench = json.loads((config / GOOD / "bench.json").read_text())
+    assert bench["figures"]["problems"][0]["cold_us"]["median"] > 0
+    assert "outside their bound" in json.loads((config / BAD / "gpu.json").read_text())["diagnosis"]
+
+
+@pytest.mark.usefixtures("light")
+def test_bench_alone_times_what_an_earlier_run_validated(config: Path) -> None:
+    packed = bundle(config)
+    first = run(packed.directory, "--only", "bench", "--variants", "good*")
+    assert "not timed" in first.stdout
+    assert run(packed.directory, "--only", "validate", "--variants", "good*").returncode == 0
+    second = run(packed.directory, "--only", "bench", "--variants", "good*")
+    assert second.returncode == 0
+    assert "16x16x16: " in second.stdout
+
+
+@pytest.mark.usefixtures("light")
+def test_the_bundle_needs_nothing_but_numpy(config: Path) -> None:
+    packed = bundle(config)
+    code = (
+        "import sys; sys.path[:0] = ['lib']\n"
+        "sys.modules.update(dict.fromkeys(['pydantic', 'typer', 'rich', 'jinja2', 'cutlass', 'yaml', 'ml_dtypes']))\n"
+        "import generator.device.runner, generator.device.worker, generator.device.call as call\n"
+        "from generator.epilogue import registry\n"
+        "assert 'relu' in registry.names() and registry.get('gelu_erf')\n"
+        "assert call.__file__.startswith(sys.argv[1])\n"
+    )
+    command = [sys.executable, "-c", code, str(packed.directory)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=packed.directory, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.usefixtures("light")
+def test_a_bundle_for_another_python_says_so(config: Path) -> None:
+    packed = bundle(config)
+    description = json.loads((packed.directory / "bundle.json").read_text())
+    (packed.directory / "bundle.json").write_text(json.dumps({**description, "python": "3.99"}))
+    done = run(packed.directory)
+    assert done.returncode == 2
+    assert f"the bundle is for Python 3.99, this is {HERE}" in done.stderr
+
+
+@pytest.mark.usefixtures("light")
+def test_a_damaged_library_is_noticed_before_it_is_run(config: Path) -> None:
+    packed = bundle(config)
+    (packed.directory / "variants" / GOOD / "kernel.so").write_bytes(b"{}  ")
+    done = run(packed.directory)
+    assert done.returncode == 2
+    assert "copy it again" in done.stderr
+
+
+@pytest.mark.usefixtures("light")
+def test_what_is_packed(config: Path, tmp_path: Path) -> None:
+    build = json.loads((config / BAD / "build.json").read_text())
+    (config / BAD / "build.json").write_text(json.dumps({**build, "status": "incorrect"}))
+    (config / FUSED / "kernel.so").unlink()
+    packed = bundle(config)
+    assert packed.variants == (GOOD,)
+    assert "incorrect; name it" in packed.left_out[BAD]
+    assert "missing" in packed.left_out[FUSED]
+    assert bundle(config, variants=[BAD]).variants == (BAD,)  # replaces the older bundle
+    assert not (packed.directory / "variants" / GOOD).exists()
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+    with pytest.raises(UserError, match="nothing to pack"):
+        bundle(config, variants=["absent"])
+    packed.directory.joinpath("bundle.json").unlink()
+    with pytest.raises(UserError, match="is not a bundle"):
+        bundle(config)
+    with pytest.raises(UserError, match="no such folder"):
+        make_bundle(tmp_path / "none", None, tmp_path / "other")
+
+
+def test_a_bundle_of_75_variants_is_below_40_mb(tmp_path: Path) -> None:
+    config = tmp_path / "out" / "many"
+    for number in range(75):
+        folder = make_folder(config, name=f"v-{number:012d}")
+        (folder / "kernel.so").write_bytes(os.urandom(60_000))
+    packed = bundle(config)
+    assert len(packed.variants) == 75
+    assert 15e6 < packed.size < 40e6
+
+
+def test_tvm_ffi_from_a_wheel_leaves_out_what_is_not_run(tmp_path: Path) -> None:
+    wheel = tmp_path / "apache_tvm_ffi-9.9-cp312-cp312-manylinux_2_24_x86_64.whl"
+    kept = ["tvm_ffi/__init__.py", "tvm_ffi/lib/libtvm_ffi.so", "apache_tvm_ffi-9.9.dist-info/METADATA"]
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name in [*kept, "tvm_ffi/include/a.h", "tvm_ffi/lib/libtvm_ffi_testing.so", "../evil.py", "other/x.py"]:
+            archive.writestr(name, name)
+    assert sorted(dependencies.tvm_ffi_files("3.12", wheel)) == sorted(kept)
+    with pytest.raises(UserError, match="its name must have cp313"):
+        dependencies.tvm_ffi_files("3.13", wheel)
+
+
+def test_a_plan_survives_its_json() -> None:
+    plan = make_plan(epilogue=("alpha", "beta_c"))
+    again = plan_from_json(json.loads(canonical_json(plan)))
+    assert again == plan
+    assert canonical_json(again) == canonical_json(plan)
+
+
+def test_a_variant_reads_its_own_record(config: Path) -> None:
+    variant = load_variant(config / GOOD)
+    assert (variant.origin.config, variant.name) == ("demo", GOOD)
