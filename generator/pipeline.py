@@ -107,7 +107,7 @@ def load(config: str) -> tuple[Spec, Path]:
 def plan(spec: Spec, file: Path, out: Path, only: Sequence[str] = ()) -> Exploration:
     """Plan every point; nothing is written. Points with one and the same plan are one variant.
 
-    `only` keeps the variants whose name contains one of its texts. UserError when nothing is left.
+    `only` keeps the variants whose name contains one of its texts. UserError when there is none.
     """
     from generator.plan import folder_name, identity
     from generator.plan import plan as plan_point

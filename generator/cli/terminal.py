@@ -88,7 +88,7 @@ def _rich_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for name in columns:
         table.add_column(name, justify="right" if name in right else "left", no_wrap=name != fold, overflow="fold")
     for row in cells:

@@ -1,0 +1,144 @@
+"""`warpwright ci` turns red for exactly the changes that leave a shipped variant without valid evidence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.ci.conftest import Checkout
+
+RENEW = "warpwright run configs/shipped.yaml && warpwright ledger configs/shipped.yaml"
+
+
+def edit_line(checkout: Checkout, **changes: Any) -> None:
+    line = json.loads(checkout.ledger.read_text())
+    checkout.ledger.write_text(json.dumps({**line, **changes}, sort_keys=True) + "\n")
+
+
+def test_green_says_how_many_variants_it_checked(green: Checkout) -> None:
+    done = green.run("ci")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].split() == ["configs/shipped.yaml", "1", "1", "1", "passed"]
+    assert "1 points are illegal by" in done.stderr
+    data = json.loads(green.run("ci", "--json").stdout)
+    assert data["passed"]
+    assert data["configs"][0]["valid"] == {"built": 1}
+
+
+def test_green_from_nothing_but_the_committed_files(checkout: Checkout) -> None:
+    shutil.rmtree(checkout.top / "out" / "shipped")
+    assert checkout.run("ci").returncode == 0
+
+
+def test_changed_template_without_renewed_evidence_is_red_and_says_what_to_run(checkout: Checkout) -> None:
+    checkout.template.write_text(checkout.template.read_text() + "# another last line\n")
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "built evidence is stale" in red.stderr
+    assert "it is for source" in red.stderr
+    assert RENEW in red.stderr
+    for command in RENEW.split(" && "):
+        assert checkout.run(*command.split()[1:]).returncode == 0
+    assert checkout.run("ci").returncode == 0
+
+
+def test_run_alone_does_not_turn_it_green(checkout: Checkout) -> None:
+    checkout.template.write_text(checkout.template.read_text() + "# another last line\n")
+    assert checkout.run("run", "configs/shipped.yaml").returncode == 0
+    assert checkout.run("ci").returncode == 1
+
+
+def test_template_that_no_longer_compiles_is_red(checkout: Checkout) -> None:
+    checkout.template.write_text(checkout.template.read_text() + "raise SystemError('broken')\n")
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "compile_failed" in red.stderr
+    assert "broken" in red.stderr
+
+
+def test_template_that_no_longer_renders_is_red(checkout: Checkout) -> None:
+    checkout.template.write_text(checkout.template.read_text() + "{{ nowhere }}\n")
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "render_failed" in red.stderr
+    assert "nowhere" in red.stderr
+
+
+def test_missing_ledger_is_red(checkout: Checkout) -> None:
+    checkout.ledger.unlink()
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "built evidence is missing" in red.stderr
+    assert RENEW in red.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"source_sha": "0" * 64}, "it is for source 000000000000"),
+        ({"cubin_sha": "0" * 64}, "it is for cubin 000000000000"),
+        ({"arch": "sm_80"}, "it is for sm_80"),
+        ({"toolchain": {"cutlass_dsl": "4.7.0", "dsl_libs": "cu12 4.7.0"}}, "cutlass_dsl 4.7.0"),
+        ({"identity": "0" * 12}, "another plan"),
+        ({"status": "incorrect"}, "recorded as incorrect"),
+    ],
+)
+def test_evidence_for_anything_else_is_red(checkout: Checkout, changes: dict[str, Any], says: str) -> None:
+    edit_line(checkout, **changes)
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert says in red.stderr
+
+
+def test_unreadable_ledger_is_exit_2_with_file_and_line(checkout: Checkout) -> None:
+    checkout.ledger.write_text("<<<<<<< HEAD\n" + checkout.ledger.read_text())
+    broken = checkout.run("ci")
+    assert broken.returncode == 2
+    assert "shipped.jsonl:1" in broken.stderr
+    assert "Traceback" not in broken.stderr
+
+
+def test_new_configuration_without_evidence_is_red(checkout: Checkout) -> None:
+    config = checkout.top / "configs" / "shipped.yaml"
+    (config.parent / "another.yaml").write_text(config.read_text().replace("name: shipped", "name: another"))
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "configs/another.yaml: 1 variant: built evidence is missing" in red.stderr
+    assert checkout.run("ci", "configs/shipped.yaml").returncode == 0
+
+
+def test_gpu_evidence_is_asked_for_only_on_demand(green: Checkout) -> None:
+    red = green.run("ci", "--require", "gpu")
+    assert red.returncode == 1
+    assert "gpu-validated evidence is missing" in red.stderr
+    for command in ("warpwright bundle configs/shipped.yaml", "run.py", "warpwright import", "warpwright ledger"):
+        assert command in red.stderr
+
+
+def test_gpu_evidence_of_an_older_source_is_a_warning_until_it_is_required(checkout: Checkout) -> None:
+    line = checkout.ledger.read_text()
+    gpu = {**json.loads(line), "method": "gpu-validated", "source_sha": "0" * 64, "gpu": {"name": "NVIDIA H200"}}
+    checkout.ledger.write_text(line + json.dumps(gpu, sort_keys=True) + "\n")
+    green = checkout.run("ci")
+    assert green.returncode == 0
+    assert "warning: 1 variant: gpu-validated evidence is stale" in green.stderr
+    assert checkout.run("ci", "--require", "gpu").returncode == 1
+
+
+def test_a_valid_hang_on_the_gpu_is_red_though_nobody_asked(checkout: Checkout) -> None:
+    line = checkout.ledger.read_text()
+    gpu = {**json.loads(line), "method": "gpu-validated", "status": "hang", "diagnosis": "no sign of life"}
+    checkout.ledger.write_text(line + json.dumps(gpu, sort_keys=True) + "\n")
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "recorded as hang" in red.stderr
+
+
+def test_unknown_method_is_a_usage_error(green: Checkout) -> None:
+    done = green.run("ci", "--require", "luck")
+    assert done.returncode == 2
+    assert "gpu-validated" in done.stderr

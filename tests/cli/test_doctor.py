@@ -1,0 +1,49 @@
+"""doctor: what is there, what is missing, and what that prevents."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Cli
+
+
+def test_this_machine_can_build(cli: Cli, tmp_path: Path) -> None:
+    result = cli("doctor", "-o", tmp_path, "--json")
+    data = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert data["can"][:3] == ["plan", "generate", "build"]
+    versions = {finding["name"]: finding["found"] for finding in data["findings"]}
+    assert versions["pydantic"] == importlib.metadata.version("pydantic")
+    assert versions["Python"].startswith(".".join(map(str, sys.version_info[:3])))
+
+
+def test_a_missing_package_stops_its_step_and_those_after(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = importlib.metadata.version
+
+    def without(name: str) -> str:
+        if name == "Jinja2":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return original(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", without)
+    result = cli("doctor", "-o", tmp_path)
+    assert result.exit_code == 1
+    assert "Jinja2: pip install Jinja2" in result.stderr
+    assert "this machine can: plan; it cannot: generate, build, validate" in result.stderr.replace("\n", " ")
+
+
+def test_an_output_folder_that_cannot_be_made_is_found(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    data = json.loads(cli("doctor", "-o", tmp_path / "file" / "out", "--json").stdout)
+    finding: dict[str, Any] = next(f for f in data["findings"] if f["name"] == "output folder")
+    assert not finding["good"]
+    assert "--out" in finding["remedy"]

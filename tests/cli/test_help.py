@@ -1,0 +1,48 @@
+"""The command starts at once, and its help fits a narrow terminal."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from generator import __version__
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Cli
+
+COMMANDS = (
+    *("run", "new", "plan", "explain", "rules", "schema", "generate", "build"),
+    *("list", "show", "ledger", "doctor", "ci"),
+)
+
+
+def test_nothing_heavy_is_imported_to_show_help() -> None:
+    program = (
+        "import sys; import generator.cli\n"
+        "print(sorted({'cutlass', 'torch', 'numpy', 'jinja2', 'yaml', 'pydantic', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"
+
+
+def test_version(cli: Cli) -> None:
+    assert cli("--version").stdout == f"warpwright {__version__}\n"
+
+
+def test_help_lists_every_command_with_a_whole_sentence(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = cli("--help").stdout
+    listed = re.findall(r"^  ([a-z]+) +(\S.*)$", text[text.index("Commands:") :], re.MULTILINE)
+    assert [name for name, _ in listed if name in COMMANDS] == list(COMMANDS)
+    assert [line for _, line in listed if not line.endswith(".") or line.endswith("...")] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(cli: Cli, command: str) -> None:
+    result = cli(command, "-h")
+    assert result.exit_code == 0
+    assert "Usage:" in result.stdout
