@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from generator.build.artifact import Finding
+from generator.build.ptx_census import short_name
 from generator.plan.types import Barrier, Plan
 
 __all__ = ["check", "verdict"]
@@ -152,9 +153,10 @@ def _tma(plan: Plan, facts: Facts) -> Iterator[Finding]:
 
 def _mma(plan: Plan, facts: Facts) -> Iterator[Finding]:
     """The planned MMA and no other, in PTX and in SASS."""
+    planned = short_name(plan.mma.instruction)
     for instruction, number in facts["ptx"]["wgmma"].items():
-        if instruction != plan.mma.instruction:
-            yield Finding("mma.ptx", plan.mma.instruction, instruction)
+        if instruction != planned:
+            yield Finding("mma.ptx", planned, instruction)
         elif number % plan.mma.per_k_tile:
             yield Finding("mma.per_k_tile", f"a multiple of {plan.mma.per_k_tile}", str(number))
     shape = f"{plan.mma.m}x{plan.mma.n}x{plan.mma.k}"

@@ -15,8 +15,7 @@ from typing import Any
 
 from generator.build.launch_capture import CaptureError, HostError, capture_symbol, default_values
 from generator.build.ptx_census import ptx_census
-from generator.build.resources import disassemble, read_ptxas_report, resource_usage
-from generator.build.sass_census import sass_census
+from generator.build.resources import read_ptxas_report, resource_usage
 from generator.build.toolchain import tool
 from generator.plan.types import Argument
 
@@ -29,7 +28,7 @@ _EXTENT = 256
 
 
 def _facts(folder: Path, log: str) -> dict[str, Any]:
-    """Read everything off the compiled files of `folder` that the checks and reports need (0.3 s).
+    """Read off the compiled files of `folder` what the checks and reports need, all but the SASS census.
 
     Depends on the kernel alone, except that the argument list of the plan says how to call the host function.
     """
@@ -44,7 +43,6 @@ def _facts(folder: Path, log: str) -> dict[str, Any]:
         "spill_bytes": report.spill_bytes,
         "advisories": list(report.advisories),
         "ptx": ptx_census((folder / "kernel.ptx").read_text()),
-        "sass": sass_census(disassemble(cubin)),
         "launch": _captured_launch(folder),
     }
 

@@ -2,7 +2,7 @@
 
 The dynamic shared memory of a kernel shows nowhere in its PTX or cubin, and the grid, the tensor maps and the other
 parameter bytes exist only once the host code has computed them. So the object is linked with a stub of the few
-launch functions that it imports (launch_stub.c) and called through ctypes: 20 ms to link, well under 1 ms a call.
+launch functions that it imports (launch_stub.c) and called through ctypes: 30 ms to link, well under 1 ms a call.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from generator.build.cache import cache_root, sha256
 from generator.build.ptx_census import kernel_parameters
-from generator.build.toolchain import current, tool
-from generator.canonical import digest
+from generator.build.toolchain import tool
 from generator.plan.types import Argument, Plan
 
 __all__ = ["CaptureError", "HostError", "HostFunction", "Launch", "TensorValue", "capture", "default_values"]
@@ -116,18 +114,6 @@ def default_values(arguments: Sequence[Argument], extents: Mapping[str, int]) ->
     return values
 
 
-def _stub_object() -> Path:
-    """Compile launch_stub.c once per toolchain; the object lies in the cache."""
-    key = digest({"stub": sha256(_STUB.read_bytes()), "gcc": current().gcc, "host": current().host})
-    path = cache_root() / "stubs" / f"{key[:16]}.o"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        _gcc("-c", "-O1", "-fPIC", "-x", "c", str(_STUB), "-o", str(temporary))
-        os.replace(temporary, path)
-    return path
-
-
 def _gcc(*arguments: str) -> None:
     done = subprocess.run([tool("gcc"), *arguments], capture_output=True, text=True)
     if done.returncode:
@@ -137,7 +123,7 @@ def _gcc(*arguments: str) -> None:
 def _load(object_path: Path) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="warpwright-") as folder:
         library = Path(folder) / "capture.so"
-        _gcc("-shared", "-Wl,-Bsymbolic", str(object_path), str(_stub_object()), "-o", str(library))
+        _gcc("-shared", "-fPIC", "-Wl,-Bsymbolic", str(object_path), str(_STUB), "-o", str(library))
         try:
             return ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         except OSError as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -22,6 +24,7 @@ from generator.build.toolchain import ToolchainError
 __all__ = ["Compiled", "Pool", "Task"]
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_LULL_SECONDS = 2.0
 _PATIENCE_SECONDS = 5.0  # for a service to go once its input has ended
 
 
@@ -65,7 +68,8 @@ class Pool:
 
     def __init__(self, arch: str, workers: int, timeout: float) -> None:
         self._arch, self._workers, self._timeout = arch, workers, timeout
-        self._service: subprocess.Popen[str] | None = None
+        self._service: subprocess.Popen[bytes] | None = None
+        self._received = b""
 
     def __enter__(self) -> Pool:
         self._folder = Path(tempfile.mkdtemp(prefix="warpwright-build-"))
@@ -77,33 +81,40 @@ class Pool:
         self._stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def run(self, tasks: list[Task]) -> Iterator[Compiled]:
-        """Yield the outcome of each task as it ends, in any order.
+    def run(self, tasks: list[Task]) -> Iterator[Compiled | None]:
+        """Yield the outcome of each task as it ends, in any order, and None when nothing has ended for a while.
 
         Raises ToolchainError where the service cannot start at all.
         """
         waiting, running = list(enumerate(tasks)), dict[int, Task]()
         while waiting or running:
             service = self._service or self._start()
-            try:
-                while waiting and len(running) < self._workers:
-                    number, task = waiting[0]
-                    self._send(service, number, task)
-                    running[number] = task
-                    waiting.pop(0)
-                answer = self._answer(service)
-            except BrokenPipeError:
-                answer = None
+            self._fill(service, waiting, running)
+            answer = self._answer(service, _LULL_SECONDS)
+            if answer == {}:
+                yield None
+                continue
             if answer is None:  # the service died (out of memory, say): only what was running is lost
                 self._stop()
-                for number, task in running.items():
+                lost, running = running, {}
+                for number, task in lost.items():
                     yield self._collect(number, task, {"end": "lost", "code": 0})
-                running.clear()
                 continue
-            number = answer["id"]
-            yield self._collect(number, running.pop(number), answer)
+            done = self._collect(answer["id"], running.pop(answer["id"]), answer)
+            self._fill(service, waiting, running)  # first, as the caller may take its time over what it gets
+            yield done
 
-    def _start(self) -> subprocess.Popen[str]:
+    def _fill(
+        self, service: subprocess.Popen[bytes], waiting: list[tuple[int, Task]], running: dict[int, Task]
+    ) -> None:
+        """Hand out work until every worker has some; a dead service is left for the next answer to find."""
+        while waiting and len(running) < self._workers:
+            number, task = waiting.pop(0)
+            running[number] = task
+            with contextlib.suppress(BrokenPipeError):
+                self._send(service, number, task)
+
+    def _start(self) -> subprocess.Popen[bytes]:
         with (self._folder / "service.log").open("w") as log:
             service = subprocess.Popen(
                 [sys.executable, "-m", "generator.build.worker", str(self._folder)],
@@ -112,10 +123,9 @@ class Pool:
                 stderr=log,
                 cwd=self._folder,
                 env=_environment(self._arch),
-                text=True,
                 start_new_session=True,
             )
-        self._service = service
+        self._service, self._received = service, b""
         if self._answer(service) is None:
             self._stop()
             lines = (self._folder / "service.log").read_text(errors="replace").strip().splitlines()
@@ -129,11 +139,9 @@ class Pool:
         service, self._service = self._service, None
         if service is None:
             return
-        try:
-            if service.stdin:
+        if service.stdin:
+            with contextlib.suppress(BrokenPipeError):
                 service.stdin.close()  # the service ends its children, then itself
-        except BrokenPipeError:
-            pass
         try:
             service.wait(_PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
@@ -142,23 +150,33 @@ class Pool:
         if service.stdout:
             service.stdout.close()
 
-    @staticmethod
-    def _answer(service: subprocess.Popen[str]) -> dict[str, Any] | None:
+    def _answer(self, service: subprocess.Popen[bytes], wait: float | None = None) -> dict[str, Any] | None:
+        """Return the next answer, {} where none came within `wait` seconds, None where the service has gone."""
         assert service.stdout
-        line = service.stdout.readline()
-        return json.loads(line) if line.endswith("\n") else None
+        while b"\n" not in self._received:
+            if wait is not None and not select.select([service.stdout], [], [], wait)[0]:
+                return {}
+            chunk = os.read(service.stdout.fileno(), 1 << 16)
+            if not chunk:
+                return None
+            self._received += chunk
+        line, _, self._received = self._received.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
     def _job_folder(self, number: int) -> Path:
         return self._folder / f"job{number}"
 
-    def _send(self, service: subprocess.Popen[str], number: int, task: Task) -> None:
+    def _send(self, service: subprocess.Popen[bytes], number: int, task: Task) -> None:
         folder = self._job_folder(number)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         (folder / "kernel.py").write_text(task.source)
         (folder / "plan.json").write_text(task.plan)
         assert service.stdin
-        service.stdin.write(json.dumps({"id": number, "folder": str(folder), "timeout": self._timeout}) + "\n")
+        service.stdin.write(
+            json.dumps({"id": number, "folder": str(folder), "timeout": self._timeout}).encode() + b"\n"
+        )
         service.stdin.flush()
 
     def _collect(self, number: int, task: Task, answer: dict[str, Any]) -> Compiled:

@@ -8,7 +8,7 @@ from typing import Any
 
 from generator.build.ptx_values import Statement, Value, Values, statements
 
-__all__ = ["kernel_parameters", "ptx_census"]
+__all__ = ["kernel_parameters", "ptx_census", "short_name"]
 
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+[\w$]+(?:\[(\d+)\])?")
 _WIDTH = {"b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "b32": 4, "u32": 4, "s32": 4, "f32": 4}
@@ -30,6 +30,11 @@ def kernel_parameters(ptx: str) -> list[int]:
     for _, kind, count in _PARAMETER.findall(entries[0][1]):
         sizes.append(_WIDTH.get(kind, 8) * int(count or 1))
     return sizes
+
+
+def short_name(opcode: str) -> str:
+    """wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 -> wgmma.m64n256k16.f32.f16.f16"""
+    return re.sub(r"\.(mma_async|sync|aligned)\b", "", opcode)
 
 
 def _directive(ptx: str, name: str) -> list[int]:
@@ -97,7 +102,7 @@ def ptx_census(ptx: str) -> dict[str, Any]:
         elif op.startswith(("cp.async.bulk.tensor.", "cp.reduce.async.bulk.tensor.")):
             census["tma"].append(_tma(s, values))
         elif op.startswith("wgmma.mma_async"):
-            wgmma[op.replace(".mma_async.sync.aligned", "").replace(".mma_async.sp.sync.aligned", ".sp")] += 1
+            wgmma[short_name(op)] += 1
         elif op.startswith("setmaxnreg."):
             setmaxnreg[op.split(".")[1]].append(int(operands[0]))
         elif re.match(r"(bar|barrier)\.(cta\.)?(sync|arrive|red)", op) and "cluster" not in op:

@@ -55,6 +55,12 @@ def make_plan(symbol: str = "small_gemm") -> Plan:
     )
 
 
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keeps tests away from the user's cache."""
+    monkeypatch.setenv("WARPWRIGHT_CACHE", str(tmp_path / "default-cache"))
+
+
 @pytest.fixture(scope="session")
 def source() -> str:
     return SOURCE

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from generator.build import Artifact, BuildJob, Failure, ToolchainError, _Run, build, read_artifact, toolchain
+from generator.build import Artifact, BuildJob, Failure, ToolchainError, build, read_artifact, toolchain
+from generator.build.builder import _Run
 from generator.build.cache import Cache, sha256
 from generator.plan.types import Plan
 
@@ -195,6 +196,7 @@ root, out = Path(sys.argv[1]), Path(sys.argv[2])
 sys.path[:0] = [str(root), str(root / "tests" / "build")]
 from conftest import SOURCE, make_plan
 from generator.build import BuildJob, build
+from generator.build.builder import _Run
 from generator.build.cache import Cache
 
 hang = f"import os, time\\nopen({str(out / 'pid')!r}, 'w').write(str(os.getpid()))\\ntime.sleep(99)"

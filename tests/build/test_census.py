@@ -9,7 +9,7 @@ import pytest
 from generator.build import Artifact
 from generator.build.ptx_census import kernel_parameters, ptx_census
 from generator.build.ptx_values import Values, statements
-from generator.build.resources import ToolError, disassemble, read_ptxas_report, resource_usage
+from generator.build.resources import ToolError, disassemble, machine_code, read_ptxas_report, resource_usage
 from generator.build.sass_census import sass_census
 
 ENTRY = (
@@ -140,5 +140,13 @@ def test_tools_refuse_what_is_no_cubin(tmp_path: Path) -> None:
     path.write_bytes(b"not a cubin")
     with pytest.raises(ToolError):
         resource_usage(path)
-    with pytest.raises(ToolError):
-        disassemble(path)
+    with pytest.raises(ToolError, match="no 64-bit ELF"):
+        disassemble([b"not a cubin"], "sm_90a")
+
+
+def test_kernels_disassembled_together_are_told_apart(built: tuple[Artifact, Path]) -> None:
+    cubin = (built[1] / "kernel.cubin").read_bytes()
+    with pytest.raises(ToolError, match="cut short"):
+        machine_code(cubin[: len(cubin) // 2])
+    three = disassemble([cubin] * 3, "sm_90a")
+    assert [sass_census(listing) for listing in three] == [built[0].census["sass"]] * 3
