@@ -172,14 +172,15 @@ def _legal_strides(argument: Argument, tensor: Any) -> Any:
     inner = argument.shape.index(argument.contiguous) if argument.contiguous else len(shape) - 1
     empty = 0 in shape
     free = [mode for mode, extent in enumerate(shape) if extent <= 1 or empty]
+    if inner not in free and strides[inner] != 1:
+        name = argument.shape[inner]
+        raise CallError(
+            argument.name, f"stride {strides[inner]} in {name}", f"this variant is {name}-major: it must be 1"
+        )
     for mode, name in enumerate(argument.shape):
-        if mode in free:
+        if mode in free or mode == inner:
             continue
         stride = strides[mode]
-        if mode == inner and stride != 1:
-            raise CallError(argument.name, f"stride {stride} in {name}", f"this variant is {name}-major: it must be 1")
-        if mode == inner:
-            continue
         if stride <= 0 or stride % unit:
             rule = f"must be a positive multiple of {unit} elements ({argument.alignment} bytes); pad the rows"
             raise CallError(argument.name, f"stride {stride} in {name}", rule)

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,8 @@ __all__ = ["DeviceUnavailableError", "Outcome", "Supervisor"]
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 #: Seconds for a killed process to be gone: the driver first has to stop its kernels.
 _REAP_SECONDS = 60
+#: Results are kept and shared: where files lie on this machine is nobody's business.
+_FOLDERS = re.compile(r"(?<![\w/])/(?:[\w.+@-]+/)+")
 
 
 class DeviceUnavailableError(RuntimeError):
@@ -152,7 +155,8 @@ class Supervisor:
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         self._log.seek(0)
         last = " | ".join(line.strip() for line in self._log.read().splitlines()[-8:] if line.strip())
-        return f"the process ended with {how}" + (f"; its last words: {last[-800:]}" if last else "")
+        last = _FOLDERS.sub("", last)[-800:]
+        return f"the process ended with {how}" + (f"; its last words: {last}" if last else "")
 
     def _end(self) -> None:
         process, self._process = self._process, None

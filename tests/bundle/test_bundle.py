@@ -164,7 +164,7 @@ def test_tvm_ffi_from_a_wheel_leaves_out_what_is_not_run(tmp_path: Path) -> None
     wheel = tmp_path / "apache_tvm_ffi-9.9-cp312-cp312-manylinux_2_24_x86_64.whl"
     kept = ["tvm_ffi/__init__.py", "tvm_ffi/lib/libtvm_ffi.so", "apache_tvm_ffi-9.9.dist-info/METADATA"]
     with zipfile.ZipFile(wheel, "w") as archive:
-        for name in [*kept, "tvm_ffi/include/a.h", "tvm_ffi/lib/libtvm_ffi_testing.so", "../evil.py", "other/x.py"]:
+        for name in [*kept, "tvm_ffi/include/a.h", "tvm_ffi/lib/libx.a", "../evil.py", "other/x.py"]:
             archive.writestr(name, name)
     assert sorted(dependencies.tvm_ffi_files("3.12", wheel)) == sorted(kept)
     with pytest.raises(UserError, match="its name must have cp313"):

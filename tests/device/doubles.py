@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from generator.device.backend import CudaBackend
 from generator.device.reference import Chain, Product
 from generator.device.variant import Variant
 from generator.device.xp import NumpyXp, TorchXp, Xp
@@ -104,7 +105,7 @@ class HostTimer:
 class HostKernel:
     """The double of one variant's function."""
 
-    def __init__(self, plan: Plan, backend: HostBackend, misbehaviour: dict[str, Any]) -> None:
+    def __init__(self, plan: Plan, backend: Any, misbehaviour: dict[str, Any]) -> None:
         self.plan, self.backend, self.fault = plan, backend, misbehaviour.get("fault", "")
         self.dtypes = {a.name: a.dtype for a in plan.arguments}
         self.calls = 0
@@ -165,3 +166,20 @@ class TorchHostBackend(HostBackend):
 
     def tensor(self, bits: Any, dtype: str) -> Any:
         return bits.view(self.xp.dtypes[dtype])  # type: ignore[union-attr]
+
+
+class CudaDoubleBackend(CudaBackend):
+    """A real GPU with kernels made of torch operations: for the parts of validation that only a GPU can show."""
+
+    def load(self, variant: Variant) -> Callable[..., None]:
+        return CudaDoubleKernel(variant.plan, self, json.loads(variant.library.read_bytes()))
+
+
+class CudaDoubleKernel(HostKernel):
+    def __call__(self, *arguments: Any) -> None:
+        torch = self.backend.torch  # type: ignore[attr-defined]
+        if self.fault == "spin":
+            torch.cuda._sleep(1 << 50)  # about a week
+        if self.fault == "device_assert":
+            torch.zeros(1, device="cuda")[torch.tensor([5], device="cuda")]
+        super().__call__(*arguments)

@@ -1,0 +1,73 @@
+"""What only a GPU shows: the watchdog against a kernel that spins, a lost context, real memory sizes, real variants."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from generator.device.bench import Timing, bench
+from generator.device.launch import LaunchError, find_runtime, max_active_clusters
+from generator.device.supervise import Supervisor
+from generator.device.validate import Validation, validate
+from generator.device.variant import load_variant
+from tests.device.plans import make_folder, make_plan
+
+torch = pytest.importorskip("torch")
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
+
+DOUBLE = "tests.device.doubles:CudaDoubleBackend"
+OUT = Path(__file__).resolve().parents[2] / "out"
+
+
+def verdicts(folders: list[Path], options: Validation, silence: float = 60.0) -> list[dict]:
+    with Supervisor(DOUBLE, silence=silence) as supervisor:
+        return list(validate([load_variant(f) for f in folders], supervisor, options))
+
+
+def test_a_right_kernel_is_correct_on_problems_of_real_size(tmp_path: Path) -> None:
+    plan = make_plan(tile=(128, 128, 64), epilogue=("alpha",))
+    names = ("aligned", "large", "waves", "nonfinite")
+    (result,) = verdicts([make_folder(tmp_path, plan)], Validation(names=names, seed=3))
+    assert (result["status"], result["figures"]["correct"]) == ("correct", 4), result["diagnosis"]
+
+
+@pytest.mark.parametrize(("fault", "status"), [("spin", "hang"), ("device_assert", "crash"), ("drop", "incorrect")])
+def test_a_failure_does_not_touch_the_next_variant(tmp_path: Path, fault: str, status: str) -> None:
+    bad = make_folder(tmp_path, name="bad-000000000000", fault=fault)
+    good = make_folder(tmp_path, name="good-111111111111")
+    results = verdicts([bad, good], Validation(names=("aligned_integer", "tiny"), seed=3), silence=15.0)
+    assert [result["status"] for result in results] == [status, "correct"]
+
+
+@pytest.mark.parametrize("cluster", [(1, 1), (2, 1), (1, 4)])
+def test_the_driver_says_how_many_clusters_fit(cluster: tuple[int, int]) -> None:
+    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    torch.zeros(1, device="cuda")
+    clusters = max_active_clusters(make_plan(cluster=cluster), sms)
+    size = cluster[0] * cluster[1]
+    assert sms // size // 2 <= clusters <= sms // size  # one CTA per SM by its registers
+
+
+def test_times_are_plausible(tmp_path: Path) -> None:
+    timing = Timing(problems=[{"m": 1024, "n": 1024, "k": 1024}], rounds=10, sustained_rounds=1)
+    with Supervisor(DOUBLE) as supervisor:
+        (result,) = bench([load_variant(make_folder(tmp_path, make_plan()))], supervisor, timing)
+    assert result["figures"]["peer"]["name"] == "torch.mm(out=)"
+    assert 1.0 < result["figures"]["peer"]["cold_us"]["median"] < result["figures"]["cold_us"]["median"]
+
+
+def test_built_variants_are_correct() -> None:
+    folders = [path.parent for path in sorted(OUT.glob("*/*/kernel.so"))][:3]
+    if not folders:
+        pytest.skip("nothing is built below out/: warpwright run configs/quickstart.yaml")
+    try:
+        find_runtime()
+    except LaunchError as error:
+        pytest.skip(str(error))
+    if importlib.util.find_spec("tvm_ffi") is None:
+        pytest.skip("apache-tvm-ffi is not installed")
+    with Supervisor() as supervisor:
+        for result in validate([load_variant(folder) for folder in folders], supervisor):
+            assert result["status"] == "correct", (result["variant"], result["diagnosis"])

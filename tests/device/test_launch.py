@@ -1,0 +1,59 @@
+"""Loading without a GPU: what is found, what is said when it is not, and how many CTAs fit on an SM."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from generator.device.launch import (
+    RUNTIME_VARIABLE,
+    LaunchError,
+    find_runtime,
+    load_function,
+    max_active_clusters,
+    resident_ctas,
+)
+from tests.device.plans import make_plan
+
+PLAN = make_plan(cluster=(2, 1))
+
+
+@pytest.mark.parametrize(
+    ("shared", "registers", "threads", "ctas"),
+    [
+        (232448, 168, 384, 1),
+        (115712, 80, 256, 2),  # twice 113 KiB and the driver's KiB: 228 KiB
+        (115713, 80, 256, 1),
+        (1024, 168, 384, 1),  # 64512 registers
+        (1024, 128, 256, 2),
+        (1024, 32, 512, 4),  # 2048 threads
+    ],
+)
+def test_ctas_per_sm(shared: int, registers: int, threads: int, ctas: int) -> None:
+    assert resident_ctas(replace(PLAN, shared_bytes=shared, entry_registers=registers, threads=threads)) == ctas
+
+
+def test_without_a_driver_clusters_are_counted_from_sms(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_driver(*_: object) -> int:
+        raise OSError("libcuda.so.1: cannot open shared object file")
+
+    monkeypatch.setattr("generator.device.launch._ask_driver", no_driver)
+    assert max_active_clusters(PLAN, 132) == 66 * resident_ctas(PLAN)
+    assert max_active_clusters(replace(PLAN, cluster=(4, 1)), 2) == 1
+
+
+def test_the_runtime_is_found_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(RUNTIME_VARIABLE, str(tmp_path / "absent.so"))
+    with pytest.raises(LaunchError, match="there is no such file"):
+        find_runtime()
+    monkeypatch.delenv(RUNTIME_VARIABLE)
+    assert find_runtime().name == "libcute_dsl_runtime.so"
+
+
+def test_a_file_that_is_no_library_is_a_launch_error(tmp_path: Path) -> None:
+    library = tmp_path / "kernel.so"
+    library.write_bytes(b"not a library")
+    with pytest.raises(LaunchError, match=r"kernel\.so: cannot load gemm"):
+        load_function(library, "gemm")

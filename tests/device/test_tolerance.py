@@ -1,0 +1,161 @@
+"""The bounds: exact where arithmetic is, tight at ties, subnormals and overflow, and strict about NaN and infinity."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generator.device.reference import Chain, multiply, sample_rows
+from generator.device.tolerance import accumulation_bound, compare, output_rounding
+from generator.device.xp import BYTES, POISON, NumpyXp
+from generator.epilogue import registry
+from tests.device.plans import make_plan
+
+XP = NumpyXp()
+INF, NAN = math.inf, math.nan
+
+
+def agree(got: list[float], values: list[float], error: float = 0.0, dtype: str = "f16"):
+    array = np.array(values)
+    return compare(XP, np.array(got), array, np.full(array.shape, error), dtype)
+
+
+@given(st.floats(-70000, 70000), st.sampled_from(["f16", "bf16", "f32"]))
+def test_rounding_a_value_is_within_its_bound(value: float, dtype: str) -> None:
+    got = XP.decode(XP.encode(np.array([value]), dtype), dtype)
+    assert agree(got.tolist(), [value], dtype=dtype).wrong == 0
+
+
+@given(st.floats(2.0**-23, 65000), st.sampled_from(["f16", "bf16", "f32"]), st.sampled_from([-1, 1]))
+def test_the_next_number_but_one_is_wrong(value: float, dtype: str, direction: int) -> None:
+    bits = XP.encode(np.array([value]), dtype) + 2 * direction
+    got = XP.decode(bits, dtype)
+    assert agree(got.tolist(), [value], dtype=dtype).wrong == 1
+
+
+def test_what_the_dtype_holds_must_be_exact() -> None:
+    assert agree([2047.0], [2047.0]).ratio == 0.0
+    assert agree([2048.0], [2047.0]).wrong == 1
+    assert agree([2048.0], [2049.0]).ratio == 1.0  # a tie: both neighbours are right
+    assert agree([2050.0], [2049.0]).ratio == 1.0
+    assert agree([256.0], [257.0], dtype="bf16").wrong == 0
+    assert agree([16777216.0], [16777215.0], dtype="f32").wrong == 1
+
+
+def test_subnormals_are_rounded_to_their_own_spacing() -> None:
+    assert agree([2.0**-24], [2.0**-24 * 1.4]).wrong == 0
+    assert agree([0.0], [2.0**-24]).wrong == 1
+    assert agree([0.0], [2.0**-26]).wrong == 0
+
+
+def test_overflow_gives_infinity_of_the_right_sign() -> None:
+    assert agree([INF, -INF], [70000.0, -70000.0]).wrong == 0
+    assert agree([-INF], [70000.0]).wrong == 1
+    assert agree([65504.0], [70000.0]).wrong == 1
+    assert agree([65504.0], [65519.0]).wrong == 0
+    assert agree([INF], [65519.0]).wrong == 1
+    assert agree([INF], [65519.0], error=1.0).wrong == 0
+    assert agree([INF], [3.4e38], dtype="bf16").wrong == 0  # largest finite: 3.39e38
+
+
+def test_nan_and_infinity_must_be_where_mathematics_has_them() -> None:
+    assert agree([NAN, INF, -INF], [NAN, INF, -INF], error=NAN).wrong == 0
+    for got, due in [(0.0, NAN), (NAN, 1.0), (INF, NAN), (NAN, INF), (-INF, INF), (65504.0, INF), (INF, 1.0)]:
+        assert agree([got], [due]).wrong == 1, (got, due)
+
+
+def test_an_error_bound_that_is_not_a_number_excuses_nothing() -> None:
+    assert agree([1.5], [1.0], error=NAN).wrong == 1
+
+
+def test_the_first_wrong_element_is_described() -> None:
+    found = agree([1.0, 3.0, NAN], [1.0, 2.0, 3.0])
+    assert found.wrong == 2
+    assert found.worst == {"index": [1], "got": 3.0, "expected": 2.0, "bound": 0.0}
+    assert found.ratio == INF
+    assert found.relative == pytest.approx(1 / math.sqrt(5))
+
+
+def test_nothing_to_compare_is_right() -> None:
+    empty = np.zeros((2, 0, 3))
+    assert compare(XP, empty, empty, empty, "f16").wrong == 0
+
+
+def test_accumulation_is_bounded_by_k_truncations() -> None:
+    assert accumulation_bound(XP, np.array([1.0]), 0)[0] == 0
+    assert accumulation_bound(XP, np.array([3.0]), 100)[0] == pytest.approx(300 * 2.0**-23, rel=1e-4)
+
+
+def test_truncated_float32_sums_lie_within_the_bound() -> None:
+    """A model of the tensor core: blocks of 16 exact products aligned to the largest, truncated to 26 bits."""
+    rng = np.random.default_rng(1)
+    for k in (16, 64, 1024):
+        a, b = (rng.standard_normal(k).astype(np.float16).astype(np.float64) for _ in range(2))
+        total = 0.0
+        for first in range(0, k, 16):
+            terms = [total, *(a[first : first + 16] * b[first : first + 16])]
+            unit = 2.0 ** (math.floor(math.log2(max(map(abs, terms)))) - 25)
+            summed = sum(math.trunc(term / unit) for term in terms) * unit
+            step = 2.0 ** (math.floor(math.log2(abs(summed))) - 23)
+            total = math.trunc(summed / step) * step
+        bound = accumulation_bound(XP, np.array([np.abs(a) @ np.abs(b)]), k)[0]
+        assert 0 < abs(total - a @ b) <= bound
+
+
+def test_integers_are_exact_through_a_chain_of_sums_and_products() -> None:
+    plan = make_plan(epilogue=("alpha", "beta_c", {"op": "bias_n", "dtype": "f32"}, "relu"))
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(-2, 3, shape).astype(float) for shape in ((1, 4, 8), (1, 8, 6)))
+    stored = {"c": np.full((1, 4, 6), 2.0), "bias_n": np.arange(6.0)}
+    chain = Chain(plan, registry.get)
+    product = multiply(XP, a, b, exact=True)
+    expected = chain.apply(XP, product, {"alpha": 2.0, "beta": -3.0}, stored.__getitem__)
+    assert np.array_equal(expected.values, np.maximum(2 * (a @ b) - 6 + np.arange(6), 0))
+    assert not expected.error.any()
+    inexact = chain.apply(XP, product, {"alpha": 0.3, "beta": -3.0}, stored.__getitem__)
+    assert inexact.error.any()
+    assert chain.apply(XP, multiply(XP, a, b, exact=False), {"alpha": 2.0, "beta": 1.0}, stored.__getitem__).error.all()
+
+
+def test_a_transcendental_operation_is_never_taken_for_exact() -> None:
+    chain = Chain(make_plan(epilogue=("gelu_erf",)), registry.get)
+    product = multiply(XP, np.array([[[1.0], [2.0]]]), np.array([[[1.0, 3.0]]]), exact=True)
+    assert chain.apply(XP, product, {}, {}.__getitem__).error.all()
+
+
+def test_a_tile_that_does_not_exist_is_not_read() -> None:
+    chain = Chain(make_plan(epilogue=("beta_c",)), registry.get)
+    assert chain.skips == {"c": "beta"}
+    product = multiply(XP, np.ones((1, 2, 3)), np.ones((1, 3, 2)), exact=True)
+    expected = chain.apply(XP, product, {"beta": 0.0}, lambda name: np.full((1, 2, 2), NAN))
+    assert np.array_equal(expected.values, np.full((1, 2, 2), 3.0))
+
+
+def test_an_operand_that_the_plan_lacks_is_named() -> None:
+    plan = make_plan()
+    point = {**plan.point, "kernel": {"epilogue": [{"op": "alpha", "dtype": "f32"}]}}
+    with pytest.raises(LookupError, match="operand 'alpha' of 'alpha'"):
+        Chain(type(plan)(**{**plan.__dict__, "point": point}), registry.get)
+
+
+def test_sampled_rows_touch_every_stripe_of_64() -> None:
+    rows = sample_rows(46411)
+    assert rows[-1] == 46410
+    assert {row // 64 for row in rows} == set(range(46410 // 64 + 1))
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+def test_no_arithmetic_gives_the_poison(dtype: str) -> None:
+    poison = np.array([POISON[dtype]], {2: np.int16, 4: np.int32}[BYTES[dtype]])
+    value = XP.decode(poison, dtype)
+    assert np.isnan(value[0])
+    with np.errstate(invalid="ignore"):
+        assert XP.encode(value * 1.0, dtype)[0] != poison[0]
+
+
+def test_rounding_of_zero_is_zero() -> None:
+    assert output_rounding(XP, np.zeros(1), np.zeros(1), "f16")[0] == 0
