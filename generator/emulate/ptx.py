@@ -1,0 +1,372 @@
+"""PTX text to instructions: the emulator executes the text that ptxas assembles, so this reads nothing else.
+
+Only what kernels need is understood; a directive or operand that is not is a `PtxError` naming its line.
+Labels and registers declared inside a `{ }` scope (inline assembly) are renamed, so that names are unique.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class PtxError(ValueError):
+    """The text is not PTX that this reader understands; the message names the line."""
+
+
+@dataclass(frozen=True)
+class Register:
+    name: str
+
+
+@dataclass(frozen=True)
+class Immediate:
+    """`value` holds the bits: two's complement for integers, the encoding for floats (`bits` 32 or 64, 0: integer)."""
+
+    value: int
+    bits: int = 0
+
+
+@dataclass(frozen=True)
+class Symbol:
+    name: str
+
+
+@dataclass(frozen=True)
+class Special:
+    name: str
+
+
+@dataclass(frozen=True)
+class Sink:
+    """The operand `_`: a result that is thrown away."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """`[base + offset]`, or `[map, {coordinates}]` of a tensor copy."""
+
+    base: Operand
+    offset: int = 0
+    coordinates: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`destination | predicate`."""
+
+    first: Operand
+    second: Operand
+
+
+Operand = Register | Immediate | Symbol | Special | Sink | Vector | Memory | Pair
+
+
+@dataclass
+class Instruction:
+    """One statement; `loc` is (file, line) of the nearest `.loc` above it, where there is one."""
+
+    opcode: str
+    operands: tuple[Operand, ...]
+    guard: Register | None
+    negated: bool
+    line: int
+    loc: tuple[str, int] | None
+    text: str
+    parts: tuple[str, ...] = ()
+    mods: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.parts = tuple(self.opcode.split("."))
+        self.mods = frozenset(self.parts[1:])
+
+    @property
+    def where(self) -> str:
+        source = f" ({self.loc[0]}:{self.loc[1]})" if self.loc else ""
+        return f"PTX line {self.line}{source}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Param:
+    name: str
+    bytes: int
+    align: int
+
+
+@dataclass(frozen=True)
+class SharedSymbol:
+    """`bytes` is 0 for the extern array: dynamic shared memory."""
+
+    name: str
+    bytes: int
+    align: int
+
+
+@dataclass
+class Kernel:
+    """One `.entry`: `registers` gives the width in bits of each name (1 for predicates)."""
+
+    name: str
+    params: list[Param]
+    registers: dict[str, int] = field(default_factory=dict)
+    shared: list[SharedSymbol] = field(default_factory=list)
+    body: list[Instruction] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    reqntid: tuple[int, int, int] | None = None
+    program: Any = None  # the translation, made at the first launch
+
+
+@dataclass
+class Module:
+    """The kernels of one PTX text, by name, in order."""
+
+    kernels: dict[str, Kernel]
+    target: str
+    version: str
+
+    def kernel(self, name: str | None = None) -> Kernel:
+        """The kernel called `name`, or the only one; `PtxError` where that is not one kernel."""
+        if name is None and len(self.kernels) == 1:
+            return next(iter(self.kernels.values()))
+        if name not in self.kernels:
+            raise PtxError(f"no kernel {name!r} in this module, which has {', '.join(self.kernels) or 'none'}")
+        return self.kernels[name]
+
+
+WIDTHS = {"pred": 1, "b8": 8, "u8": 8, "s8": 8, "b16": 16, "u16": 16, "s16": 16, "f16": 16, "b32": 32, "u32": 32}
+WIDTHS |= {"s32": 32, "f32": 32, "f16x2": 32, "b64": 64, "u64": 64, "s64": 64, "f64": 64}
+_TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"]*\"|[\w$%@.:!|+\-*<>=&^~]+|[{}()\[\],;]|\n|[ \t\r]+", re.S)
+_LABEL = re.compile(r"[\w$]+:(?!:)")
+_IGNORED = (".pragma", ".weak", ".visible", ".alias", ".section", ".maxnreg", ".minnctapersm", ".maxntid")
+_IGNORED_PREFIX = ("maxclusterrank", "explicitcluster", "reqnctapercluster", "blocksareclusters")
+
+
+def parse(text: str) -> Module:
+    """The module that `text` holds. Raises `PtxError` on what it cannot read."""
+    version = re.search(r"^\.version\s+(\S+)", text, re.M)
+    target = re.search(r"^\.target\s+([\w]+)", text, re.M)
+    if not version or not target:
+        raise PtxError("no .version and .target lines: is this PTX?")
+    return Module(_Reader(text).kernels(), target[1], version[1])
+
+
+def split_operands(text: str) -> list[str]:
+    """`text` at its top-level commas."""
+    parts, depth, start = [], 0, 0
+    for i, char in enumerate(text):
+        if char in "[{(":
+            depth += 1
+        elif char in "]})":
+            depth -= 1
+        elif char == "," and not depth:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    tail = text[start:].strip()
+    return [*parts, tail] if tail else parts
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.files: dict[int, str] = {}
+        self.loc: tuple[str, int] | None = None
+        self.shared: list[SharedSymbol] = []
+        self.scopes: list[dict[str, str]] = []
+        self.numbers: list[int] = []  # of the open scopes: what makes a name in them unique
+        self.scope_count = 0
+
+    def statements(self) -> list[tuple[str, int]]:
+        """(text, line): statements without their `;`, labels with `:`, scope braces, headers of entries."""
+        found: list[tuple[str, int]] = []
+        buffer: list[str] = []
+        line, start, depth = 1, 1, 0
+
+        def flush() -> None:
+            text = "".join(buffer).strip()
+            if text:
+                found.append((text, start))
+            buffer.clear()
+
+        for match in _TOKEN.finditer(self.text):
+            token = match[0]
+            if token.isspace() or token.startswith(("//", "/*")):
+                if "\n" in token:
+                    line += token.count("\n")
+                    joined = "".join(buffer).lstrip()
+                    if not depth and joined.startswith((".version", ".target", ".address_size", ".file", ".loc")):
+                        flush()
+                    elif not depth and joined.startswith((".reqntid", ".section", *_IGNORED)) and ";" not in joined:
+                        flush()
+                if buffer:
+                    buffer.append(" ")
+                continue
+            blank = not "".join(buffer).strip()
+            if blank:
+                start = line
+            if blank and _LABEL.fullmatch(token):
+                found.append((token, line))
+            elif token == ";" and not depth:
+                flush()
+            elif token in "{}" and not depth and (blank or (token == "{" and ".entry" in "".join(buffer))):
+                flush()
+                found.append((token, line))
+            else:
+                depth += (token in "({[") - (token in ")}]")
+                buffer.append(token)
+        flush()
+        return found
+
+    def kernels(self) -> dict[str, Kernel]:
+        kernels: dict[str, Kernel] = {}
+        kernel: Kernel | None = None
+        for text, line in self.statements():
+            if text == "{":
+                self.scope_count += 1
+                self.numbers.append(self.scope_count)
+                self.scopes.append({})
+            elif text == "}":
+                self.scopes.pop()
+                self.numbers.pop()
+                if not self.scopes:
+                    kernel = None
+            elif ".entry" in text.split("(")[0].split():
+                kernel = self.entry(text, line)
+                kernels[kernel.name] = kernel
+            elif text.startswith(".") and self.directive(text, line, kernel):
+                continue
+            elif kernel is None:
+                raise PtxError(f"line {line}: {text[:80]!r} outside a kernel is not understood")
+            elif _LABEL.fullmatch(text):
+                kernel.labels[self.declare(text[:-1])] = len(kernel.body)
+            else:
+                kernel.body.append(self.instruction(text, line))
+        for kernel in kernels.values():
+            kernel.shared = [s for s in self.shared if s not in kernel.shared] + kernel.shared
+            self.resolve(kernel)
+        return kernels
+
+    def resolve(self, kernel: Kernel) -> None:
+        """Branch targets by the innermost scope that declares the label; the text may use it before that."""
+        for instruction in kernel.body:
+            if instruction.parts[0] == "bra":
+                target = instruction.operands[0]
+                assert isinstance(target, Symbol)
+                scope = target.name
+                while scope not in kernel.labels and "@" in scope:
+                    scope = scope.rpartition("@")[0]
+                if scope not in kernel.labels:
+                    raise PtxError(f"line {instruction.line}: no label {target.name.partition('@')[0]!r}")
+                instruction.operands = (Symbol(scope),)
+
+    def declare(self, name: str) -> str:
+        unique = name + self.suffix()
+        self.scopes[-1][name] = unique
+        return unique
+
+    def suffix(self) -> str:
+        return "".join(f"@{number}" for number in self.numbers[1:])
+
+    def entry(self, text: str, line: int) -> Kernel:
+        match = re.search(r"\.entry\s+([\w$]+)\s*(?:\((.*)\))?", text, re.S)
+        if not match:
+            raise PtxError(f"line {line}: cannot read this .entry")
+        params = []
+        for item in split_operands(match[2] or ""):
+            sizes = re.search(r"\.align\s+(\d+)", item)
+            array = re.search(r"\.(\w+)\s+([\w$]+)\s*(?:\[(\d+)\])?$", item)
+            if not array or array[1] not in WIDTHS:
+                raise PtxError(f"line {line}: cannot read the parameter {item!r}")
+            width = WIDTHS[array[1]] // 8
+            params.append(Param(array[2], width * int(array[3] or 1), int(sizes[1]) if sizes else width))
+        return Kernel(match[1], params)
+
+    def directive(self, text: str, line: int, kernel: Kernel | None) -> bool:
+        words = text.split()
+        if words[0] == ".file":
+            self.files[int(words[1])] = words[2].strip('"')
+        elif words[0] == ".loc":
+            self.loc = (self.files.get(int(words[1]), words[1]), int(words[2]))
+        elif words[0] == ".reg" and kernel is not None:
+            width = WIDTHS.get(words[1].lstrip("."))
+            if width is None:
+                raise PtxError(f"line {line}: register type {words[1]} is not emulated")
+            for name in split_operands(" ".join(words[2:])):
+                ranged = re.fullmatch(r"(%?\w+)<(\d+)>", name)
+                names = [f"{ranged[1]}{i}" for i in range(int(ranged[2]))] if ranged else [name]
+                kernel.registers.update({self.declare(n): width for n in names})
+        elif ".shared" in words:
+            array = re.search(r"\.(\w+)\s+([\w$]+)\s*(?:\[(\d*)\])?$", text)
+            align = re.search(r"\.align\s+(\d+)", text)
+            if not array:
+                raise PtxError(f"line {line}: cannot read {text!r}")
+            width = WIDTHS[array[1]] // 8
+            size = 0 if ".extern" in words else width * int(array[3] or 1)
+            symbol = SharedSymbol(array[2], size, int(align[1]) if align else width)
+            (kernel.shared if kernel else self.shared).append(symbol)
+        elif words[0] == ".reqntid" and kernel is None:
+            pass
+        elif words[0] in (".version", ".target", ".address_size", *_IGNORED) or words[0][1:] in _IGNORED_PREFIX:
+            pass
+        elif words[0] != ".reqntid":
+            raise PtxError(f"line {line}: directive {words[0]} is not understood")
+        if words[0] == ".reqntid" and kernel is not None:
+            x, y, z = [*(int(n) for n in re.findall(r"\d+", text)), 1, 1][:3]
+            kernel.reqntid = (x, y, z)
+        return True
+
+    def instruction(self, text: str, line: int) -> Instruction:
+        guard, negated, rest = None, False, text
+        match = re.match(r"@(!?)([\w%$]+)\s+", rest)
+        if match:
+            guard, negated, rest = self.register(match[2]), bool(match[1]), rest[match.end() :]
+        opcode, _, tail = rest.partition(" ")
+        operands = tuple(self.operand(o, line) for o in split_operands(tail))
+        if opcode.startswith("bra"):
+            operands = (Symbol(tail.strip() + self.suffix()),)
+        shown = " ".join(text.split())
+        return Instruction(
+            opcode, operands, guard, negated, line, self.loc, shown if len(shown) < 120 else shown[:117] + "..."
+        )
+
+    def register(self, name: str) -> Register:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return Register(scope[name])
+        return Register(name)
+
+    def operand(self, text: str, line: int) -> Operand:
+        if text == "_":
+            return Sink()
+        if text[0] == "{":
+            return Vector(tuple(self.operand(o, line) for o in split_operands(text[1:-1])))
+        if text[0] == "[":
+            head, *rest = split_operands(text[1:-1])
+            if rest:
+                inner = self.operand(rest[0], line)
+                return Memory(self.operand(head, line), 0, inner.items if isinstance(inner, Vector) else (inner,))
+            base = re.fullmatch(r"([\w%$.]+)\s*(?:\+\s*(-?\w+))?", head)
+            if not base:
+                raise PtxError(f"line {line}: cannot read the address {text!r}")
+            return Memory(self.operand(base[1], line), int(base[2], 0) if base[2] else 0)
+        if "|" in text:
+            first, second = text.split("|")
+            return Pair(self.operand(first.strip(), line), self.operand(second.strip(), line))
+        if re.fullmatch(r"0[fF][0-9a-fA-F]{8}", text):
+            return Immediate(int(text[2:], 16), 32)
+        if re.fullmatch(r"0[dD][0-9a-fA-F]{16}", text):
+            return Immediate(int(text[2:], 16), 64)
+        if re.fullmatch(r"-?(0[xX][0-9a-fA-F]+|\d+)U?", text):
+            return Immediate(int(text.rstrip("U"), 0))
+        if re.fullmatch(r"-?\d+\.\d*(e[+-]?\d+)?", text):
+            return Immediate(struct.unpack("<Q", struct.pack("<d", float(text)))[0], 64)
+        for scope in reversed(self.scopes):
+            if text in scope:
+                return Register(scope[text])
+        return Special(text) if text.startswith("%") else Symbol(text)

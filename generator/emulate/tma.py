@@ -1,0 +1,249 @@
+"""Bulk tensor copies (TMA): loads with multicast into shared memory, stores out of it, bulk groups.
+
+A copy is checked against the order of accesses when it is issued, with what the issuing warp knows; its data
+move when the scheduler lets it land. A warp whose lanes are together issues a copy once, as the hardware
+does (UTMALDG and UTMASTG take uniform registers), and a lone elected lane issues it once as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .barriers import locate, lookup, reach
+from .formats import Array
+from .machine import PARAM_WINDOW, Fiber, Warp
+from .memory import Buffer
+from .shared import SWIZZLE_MASKS, swizzle
+
+if TYPE_CHECKING:
+    from .launch import TensorMap
+
+LATENCY, BYTES_PER_CLOCK = 700, 46.6  # modelled clocks, for the timeline alone
+_ALIGNMENT = {"none": 128, "32B": 256, "64B": 512, "128B": 1024}  # to which the pattern repeats
+_PLACES: dict[tuple[int, int, int], Array] = {}
+
+
+def _tensor_map(f: Fiber, number: int, address: int) -> tuple[int, TensorMap]:
+    machine = f.warp.machine
+    index, offset = divmod(address - PARAM_WINDOW, 1 << 16)
+    if address < PARAM_WINDOW or offset or index not in machine.maps:
+        text = f"address {address:#x} is no tensor map: the launch describes parameters {sorted(machine.maps)}"
+        machine.fault("tma", f.warp, number, text, fatal=True)
+    return index, machine.maps[index]
+
+
+def _places(first: int, count: int, mask: int) -> Array:
+    """Chunk numbers, relative to the 1 KiB that holds chunk `first`, of `count` chunks of a box."""
+    key = first % 64, count, mask
+    found = _PLACES.get(key)
+    if found is None:
+        found = _PLACES[key] = swizzle(np.arange(count) + first % 64, mask)
+    return found
+
+
+def _cells(f: Fiber, number: int, shape: TensorMap, offset: int) -> tuple[slice, Any]:
+    """(cells of the box for the shadow, chunk numbers in the box's order) at `offset`."""
+    if offset % 128:
+        text = f"shared offset {offset - 1024} of a tensor copy is not a multiple of 128"
+        f.warp.machine.fault("misaligned", f.warp, number, text, fatal=True)
+    count, first = shape.bytes // 16, offset // 16
+    mask = SWIZZLE_MASKS[shape.swizzle]
+    cells = slice(first, first + count)
+    if not mask:
+        return cells, cells
+    repeat = _ALIGNMENT[shape.swizzle] // 16
+    if first % repeat or count % repeat:
+        whole = slice(first // repeat * repeat, -(-(first + count) // repeat) * repeat)
+        places = _places(first, count, mask) + first // 64 * 64
+        return (cells if whole == cells else np.sort(places)), places  # type: ignore[return-value]
+    return cells, _places(first, count, mask) + first // 64 * 64
+
+
+def _window(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...]) -> tuple[Buffer, int, Any, Any]:
+    """(buffer, byte offset, shape, strides) of the part of the box inside the tensor, outermost mode first; and
+    in `Fiber` terms nothing. The shape has a zero where all of the box is outside."""
+    memory, machine = f.warp.machine.memory, f.warp.machine
+    strides = (shape.element, *shape.strides)
+    low = [max(c, 0) for c in coordinates]
+    high = [min(c + b, e) for c, b, e in zip(coordinates, shape.box, shape.extents, strict=True)]
+    size = [max(h - lo, 0) for lo, h in zip(low, high, strict=True)]
+    offset = sum(lo * s for lo, s in zip(low, strides, strict=True))
+    span = sum((n - 1) * s for n, s in zip(size, strides, strict=True)) + shape.element if all(size) else 0
+    address = shape.address + (offset if span else 0)
+    buffer = memory.at(address, span)
+    if buffer is None:
+        text = f"tensor copy of {span} bytes at {address:#x}: {memory.near(address)}"
+        machine.fault("global-bounds", f.warp, number, text, fatal=True)
+        raise AssertionError
+    return buffer, address - buffer.address, size[::-1], strides[::-1]
+
+
+def _observe(f: Fiber, index: int, shape: TensorMap, multicast: int) -> None:
+    seen = f.warp.machine.observed["tma"].setdefault(
+        index, {"boxes": set(), "multicast": set(), "lanes": set(), "copies": 0}
+    )
+    seen["boxes"].add(shape.box)
+    seen["multicast"].add(multicast)
+    seen["lanes"].add(bin(f.mask).count("1"))
+    seen["copies"] += 1
+
+
+def _signed(value: int) -> int:
+    return (value ^ 0x80000000) - 0x80000000
+
+
+class Copy:
+    """A store on its way: `read_waited` once a wait_group has seen it read."""
+
+    __slots__ = ("event", "land", "landed", "number", "read_waited")
+
+    def __init__(self, event: int, number: int) -> None:
+        self.event, self.number = event, number
+        self.land: Any = None
+        self.landed = self.read_waited = False
+
+
+def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinates: tuple[int, ...], barrier: int,
+                multicast: int | None) -> None:  # fmt: skip
+    """cp.async.bulk.tensor from global to shared memory; `multicast`: the mask of CTAs, or None."""
+    warp = f.warp
+    machine, own = warp.machine, warp.cta
+    index, shape = _tensor_map(f, number, map_address)
+    cta, offset = locate(f, number, target, multicast is not None, shape.bytes, 16)
+    bar_cta, bar_offset = locate(f, number, barrier, True, 8, 8)
+    ctas = own.cluster.ctas
+    if multicast is None:
+        targets = [cta]
+    else:
+        targets = [c for c in ctas if multicast >> c.rank & 1]
+        if not multicast or multicast >> len(ctas):
+            text = f"multicast mask {multicast:#x} in a cluster of {len(ctas)} CTAs"
+            machine.fault("tma", warp, number, text, fatal=True)
+    if len(coordinates) != len(shape.box):
+        text = f"{len(coordinates)} coordinates for a tensor of {len(shape.box)} modes"
+        machine.fault("tma", warp, number, text, fatal=True)
+    signed = tuple(_signed(c) for c in coordinates)
+    cells, places = _cells(f, number, shape, offset)
+    event = machine.order.event(f"the copy that {warp} issued", True)
+    barriers = []
+    for each in targets:
+        owner = each if multicast is not None else bar_cta
+        barriers.append(lookup(warp, number, owner, bar_offset, warp.known_async))
+        if each is not own:
+            reach(warp, number, each, event)
+        bad = each.shadow.write(cells, event, warp.known, warp.known_async, number)
+        if bad:
+            machine.check_order(bad, each, event, warp, number, True, True)
+    _observe(f, index, shape, len(targets))
+    clock = own.tma_clock = max(own.tma_clock, warp.clock) + int(shape.bytes / BYTES_PER_CLOCK)
+    if machine.options.trace:
+        machine.trace.append(
+            {"kind": "load", "warp": warp.index, "cta": own.ctaid, "start": warp.clock, "end": clock + LATENCY,
+             "line": number, "offset": offset, "coordinates": signed, "parameter": index}
+        )  # fmt: skip
+
+    def land() -> None:
+        data = _fetch(f, number, shape, signed)
+        for each, bar in zip(targets, barriers, strict=True):
+            each.chunks[places] = data
+            bar.complete(warp, number, shape.bytes, event, clock + LATENCY)
+
+    machine.pending.append(land)
+
+
+def _fetch(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...]) -> Array:
+    """The box at `coordinates` as 16-byte chunks, zero outside the tensor."""
+    buffer, offset, size, strides = _window(f, number, shape, coordinates)
+    full = shape.box[::-1]
+    kind = f"u{shape.element}"
+    if not all(size):
+        return np.zeros(shape.bytes // 16, dtype=np.complex128)
+    source: Array = np.ndarray(size, dtype=kind, buffer=buffer.data.data, offset=offset, strides=strides)
+    if tuple(size) == full:
+        return np.ascontiguousarray(source).reshape(-1).view(np.complex128)
+    box = np.zeros(full, dtype=kind)
+    start = [max(-c, 0) for c in coordinates[::-1]]
+    box[tuple(slice(s, s + n) for s, n in zip(start, size, strict=True))] = source
+    return box.reshape(-1).view(np.complex128)
+
+
+def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int, ...], source: int) -> None:
+    """cp.async.bulk.tensor from shared to global memory, in the warp's open bulk group."""
+    warp = f.warp
+    machine, cta = warp.machine, warp.cta
+    index, shape = _tensor_map(f, number, map_address)
+    _, offset = locate(f, number, source, False, shape.bytes, 16)
+    if len(coordinates) != len(shape.box):
+        text = f"{len(coordinates)} coordinates for a tensor of {len(shape.box)} modes"
+        machine.fault("tma", warp, number, text, fatal=True)
+    signed = tuple(_signed(c) for c in coordinates)
+    cells, places = _cells(f, number, shape, offset)
+    event = machine.order.event(f"the copy that {warp} issued", True)
+    bad = cta.shadow.read(cells, event, warp.known, warp.known_async, number)
+    if bad:
+        machine.check_order(bad, cta, event, warp, number, False, True)
+    _observe(f, index, shape, 1)
+    copy = Copy(event, number)
+    if machine.options.trace:
+        end = warp.clock + LATENCY + int(shape.bytes / BYTES_PER_CLOCK)
+        machine.trace.append(
+            {"kind": "store", "warp": warp.index, "cta": cta.ctaid, "start": warp.clock, "end": end,
+             "line": number, "offset": offset, "coordinates": signed, "parameter": index}
+        )  # fmt: skip
+
+    def land() -> None:
+        if not copy.landed:
+            copy.landed = True
+            _put(f, number, shape, signed, cta.chunks[places])
+
+    copy.land = land
+    warp.bulk[-1].append(copy)
+    machine.pending.append(land)
+
+
+def _put(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], chunks: Array) -> None:
+    buffer, offset, size, strides = _window(f, number, shape, coordinates)
+    if not all(size):
+        return
+    warp = f.warp
+    if buffer.access == "in":
+        text = f"tensor store to {buffer.name!r}, which is an input"
+        warp.machine.fault("global-bounds", warp, number, text, fatal=True)
+    kind = f"u{shape.element}"
+    box = np.ascontiguousarray(chunks).view(kind).reshape(shape.box[::-1])
+    start = [max(-c, 0) for c in coordinates[::-1]]
+    part = box[tuple(slice(s, s + n) for s, n in zip(start, size, strict=True))]
+    target: Array = np.ndarray(size, dtype=kind, buffer=buffer.data.data, offset=offset, strides=strides)
+    target[...] = part
+    counts: Array = np.ndarray(size, dtype=kind, buffer=buffer.writes.data, offset=offset, strides=strides)
+    if buffer.access == "out" and counts.any():
+        at = np.argwhere(counts)[0][::-1].tolist()
+        element = [c + a + s for c, a, s in zip(coordinates, at, start[::-1], strict=True)]
+        text = f"element {element} (innermost mode first) of {buffer.name!r} is written again"
+        warp.machine.fault("written-twice", warp, number, text)
+        counts[counts != 0] = 0
+    counts += np.array(0x0101010101010101 & ((1 << 8 * shape.element) - 1), dtype=kind)
+
+
+def bulk_commit(f: Fiber) -> None:
+    """cp.async.bulk.commit_group: the open group is closed (it may be empty)."""
+    f.warp.bulk.append([])
+
+
+def bulk_wait(f: Fiber, number: int, pending: int, read: bool) -> bool:
+    """cp.async.bulk.wait_group: all but the last `pending` closed groups are done, or have been read."""
+    warp = f.warp
+    closed = warp.bulk[:-1]
+    done = closed[: len(closed) - pending] if pending else closed
+    for group in done:
+        for copy in group:
+            copy.land()
+            copy.read_waited = True
+            warp.known |= 1 << copy.event
+            warp.known_async |= 1 << copy.event
+    del warp.bulk[: len(done)]
+    return True
+
+
