@@ -178,7 +178,7 @@ def mbarrier_init(f: Fiber, number: int, address: int, count: int) -> None:
         text = f"{cta.mbarriers[offset]} is initialised again ({cta.mbarriers[offset].state()})"
         warp.machine.fault("mbarrier", warp, number, text)
     if warp.inits < 0:
-        warp.inits = warp.machine.order.event(str(warp), False)
+        warp.inits = warp.machine.order.event("", warp, False)
         warp.known |= 1 << warp.inits
     cells = slice(offset >> 4, (offset >> 4) + 1)
     if cta.shadow.state[offset >> 4] > 0:  # a data buffer was here: its accesses must be over
@@ -287,8 +287,11 @@ def bar_sync(f: Fiber, number: int, identifier: int, threads: int, wait: bool = 
     if not 0 <= identifier < 16 or threads % 32:
         text = f"barrier {identifier} of {threads} threads: there are barriers 0..15, of whole warps"
         machine.fault("named-barrier", warp, number, text, fatal=True)
-    barrier = warp.cta.named.setdefault(identifier, NamedBarrier())
-    machine.observed["named"].setdefault(identifier, set()).add(threads)
+    barrier = warp.cta.named.get(identifier)
+    if barrier is None:
+        barrier = warp.cta.named[identifier] = NamedBarrier()
+    if barrier.expected != threads:
+        machine.observed["named"].setdefault(identifier, set()).add(threads)
     if barrier.arrived and barrier.expected != threads:
         others = ", ".join(f"{w} at PTX line {machine.program.instructions[n].line}" for w, n in barrier.members)
         text = f"barrier {identifier}: {threads} threads here, {barrier.expected} for those already there ({others})"

@@ -41,8 +41,8 @@ def _narrow(target: str, source: str, mods: set[str]) -> Operation | None:
         value = "fmax({0},0.0)" if relu else "{0}"
         return Operation("u16", ("f32",), f"to_half({value},'{target}')")
     if source == "f32" and target in ("f16x2", "bf16x2") and mods in ({"rn"}, {"rn", "relu"}):
-        halves = [f"to_half({f'fmax({{{i}}},0.0)' if relu else f'{{{i}}}'},'{target[:-2]}')" for i in (0, 1)]
-        return Operation("u32", ("f32", "f32"), f"pack({halves[0]},{halves[1]})")
+        both = "fmax({0},0.0),fmax({1},0.0)" if relu else "{0},{1}"
+        return Operation("u32", ("f32", "f32"), f"halves({both},'{target[:-2]}')")
     if source == "f32" and target in ("e4m3x2", "e5m2x2") and mods == {"rn", "satfinite"}:
         return Operation("u16", ("f32", "f32"), f"f32_to_f8x2({{0}},{{1}},'{target[:-2]}')")
     if target == "f16x2" and source in ("e4m3x2", "e5m2x2") and mods == {"rn"}:

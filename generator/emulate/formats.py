@@ -82,6 +82,20 @@ def pack(high: Array, low: Array) -> Array:
     return (high.astype(np.uint32) << 16) | low
 
 
+def halves(high: Any, low: Any, kind: str) -> Array:
+    """cvt.rn.{f16x2,bf16x2}.f32: two conversions at once; `high` goes to the upper half."""
+    if kind == "bf16":
+        return pack(f32_to_bf16(high), f32_to_bf16(low))
+    shape = np.broadcast(high, low).shape
+    both = np.empty((*shape, 2), dtype=np.float16)
+    both[..., 0], both[..., 1] = low, high
+    bits = both.view(np.uint16)
+    nan = (bits & 0x7FFF) > 0x7C00
+    if nan.any():
+        bits[nan] = 0x7FFF
+    return both.view(np.uint32)[..., 0]
+
+
 def to_half(x: Any, kind: str) -> Array:
     return f32_to_f16(x) if kind == "f16" else f32_to_bf16(x)
 

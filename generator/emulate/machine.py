@@ -150,7 +150,7 @@ class Warp:
     def event(self) -> int:
         """The event of the accesses that the warp makes now."""
         if self.segment < 0:
-            self.segment = self.machine.order.event(str(self), False)
+            self.segment = self.machine.order.event("", self, False)
             self.known |= 1 << self.segment
         return self.segment
 

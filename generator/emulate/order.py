@@ -28,11 +28,16 @@ Cells = Any  # a slice, or an array of cell numbers
 
 @dataclass
 class Event:
-    """`log` holds (instruction number, cells, written) for every access of the event."""
+    """Of a warp, or of a copy or wgmma of one; `log` holds (instruction number, cells, written) of each access."""
 
-    actor: str
+    what: str
+    warp: Any
     asynchronous: bool
     log: list[tuple[int, Cells, bool]] = field(default_factory=list)
+
+    @property
+    def actor(self) -> str:
+        return f"{self.what}{self.warp}"
 
     @property
     def proxy(self) -> str:
@@ -57,8 +62,8 @@ class Order:
         self.interned: dict[tuple[int, ...], int] = {(): 0}
         self.added: dict[tuple[int, int], int] = {}
 
-    def event(self, actor: str, asynchronous: bool) -> int:
-        self.events.append(Event(actor, asynchronous))
+    def event(self, what: str, warp: Any, asynchronous: bool) -> int:
+        self.events.append(Event(what, warp, asynchronous))
         return len(self.events) - 1
 
     def with_reader(self, readers: int, event: int, known: int) -> int:

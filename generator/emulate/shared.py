@@ -112,7 +112,9 @@ def _matrix_rows(f: Fiber, number: int, addresses: Any, count: int) -> tuple[Cta
     warp = f.warp
     if f.mask != warp.alive:
         warp.machine.fault("convergence", warp, number, "a matrix access needs all lanes of the warp", fatal=True)
-    rows = np.broadcast_to(np.asarray(addresses, dtype=np.uint32), 32)[: 8 * count]
+    if isinstance(addresses, int):
+        addresses = np.full(32, addresses, dtype=np.uint32)
+    rows = addresses[: 8 * count]
     key = rows.tobytes(), "matrix"
     found = warp.machine.spans.get(key)
     if found is None:

@@ -126,7 +126,7 @@ def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinate
         machine.fault("tma", warp, number, text, fatal=True)
     signed = tuple(_signed(c) for c in coordinates)
     cells, places = _cells(f, number, shape, offset)
-    event = machine.order.event(f"the copy that {warp} issued", True)
+    event = machine.order.event("a copy issued by ", warp, True)
     barriers = []
     for each in targets:
         owner = each if multicast is not None else bar_cta
@@ -180,7 +180,7 @@ def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int
         machine.fault("tma", warp, number, text, fatal=True)
     signed = tuple(_signed(c) for c in coordinates)
     cells, places = _cells(f, number, shape, offset)
-    event = machine.order.event(f"the copy that {warp} issued", True)
+    event = machine.order.event("a copy issued by ", warp, True)
     bad = cta.shadow.read(cells, event, warp.known, warp.known_async, number)
     if bad:
         machine.check_order(bad, cta, event, warp, number, False, True)

@@ -188,7 +188,7 @@ def execute(group: Warpgroup, at: int, last: Warp) -> None:
     machine, cta = group.machine, group.cta
     ops = group.ops[group.executed : group.boundaries[at]]
     group.executed = group.boundaries[at]
-    event = machine.order.event(f"the wgmma group of warps {group.first} to {group.first + 3} of CTA {cta}", True)
+    event = machine.order.event("the wgmma group of the warpgroup of ", last, True)
     group.events.append(event)
     start = 0
     flop = 0
