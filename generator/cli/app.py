@@ -58,12 +58,13 @@ class Commands(TyperGroup):
 def _expected() -> tuple[type[Exception], ...]:
     """Return the errors that speak to the user; imported only once something has gone wrong."""
     from generator.build.toolchain import ToolchainError
+    from generator.device.supervise import DeviceUnavailableError
     from generator.device.variant import VariantError
     from generator.epilogue.registry import OpError
     from generator.record import LedgerError
     from generator.spec import SpecErrors
 
-    return UserError, SpecErrors, OpError, ToolchainError, LedgerError, VariantError
+    return UserError, SpecErrors, OpError, ToolchainError, LedgerError, VariantError, DeviceUnavailableError
 
 
 app = typer.Typer(

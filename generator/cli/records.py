@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from generator.cli.app import JsonOption, OutOption, app
 from generator.cli.terminal import print_json, print_table, say
 from generator.errors import UserError
-from generator.record import METHODS, Folder, Judgement
+from generator.record import METHODS, Evidence, Folder, Judgement
 
 __all__: list[str] = []
 
@@ -127,13 +128,35 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any])
 
 def _print_results(judgement: Judgement) -> None:
     for evidence in judgement.valid:
-        typer.echo(
-            f"{evidence.method}: {evidence.status} ({'recorded here' if evidence.origin == 'here' else 'ledger'})"
-        )
-        for reason in evidence.reasons():
-            typer.echo(f"  {reason}")
+        where = "ledger" if evidence.origin == "ledger" else "recorded here"
+        device = f" on {evidence.gpu['gpu']}" if evidence.gpu.get("gpu") else ""
+        typer.echo(f"{evidence.method}: {evidence.status}{device} ({where})")
+        for line in (*evidence.reasons(), *_figures(evidence)):
+            typer.echo(f"  {line}")
     for evidence, why in judgement.stale:
         typer.echo(f"{evidence.method}: stale, was {evidence.status}: {why}")
+
+
+def _figures(evidence: Evidence) -> list[str]:
+    """Return the figures of a result from a GPU, a line each."""
+    figures = evidence.figures
+    if evidence.method == "gpu-validated":
+        told = ("problems", "correct", "skipped", "launches", "repeats", "ratio", "relative")
+        return [f"{name}: {figures[name]}" for name in told if figures.get(name) not in (None, [])]
+    if evidence.method == "benchmarked":
+        return [_timing(problem) for problem in figures.get("problems", ())]
+    return []
+
+
+def _timing(figures: Mapping[str, Any]) -> str:
+    from generator.cli.results import format_seconds
+
+    cold, peer = figures["cold_us"], figures.get("peer")
+    against = f", {peer['ratio']:.3f} of {peer['name']}" + (" (a tie)" if peer["tie"] else "") if peer else ""
+    spread = f"p5 {format_seconds(cold['p5'] * 1e-6)}, p95 {format_seconds(cold['p95'] * 1e-6)}"
+    extents = "x".join(str(figures[extent]) for extent in "mnk") + (f" L={figures['l']}" if figures["l"] != 1 else "")
+    median = format_seconds(cold["median"] * 1e-6)
+    return f"{extents}: {median} ({spread}), {figures['tflops']} TFLOP/s{against}"
 
 
 def _warps(role: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from generator.cli.terminal import print_json, print_table, say, status_style
 from generator.pipeline import Exploration, Variant, exit_code
 from generator.record import METHODS
 
-__all__ = ["format_bytes", "format_seconds", "names", "prediction", "print_results", "report", "result"]
+__all__ = ["format_bytes", "format_seconds", "names", "prediction", "print_results", "report", "result", "timings"]
 
 
 def format_seconds(seconds: float) -> str:
@@ -46,6 +46,23 @@ def prediction(variant: Variant, spec: Any) -> dict[str, Any] | None:
     return {**predicted, "problem": plain(problem)}
 
 
+def timings(variant: Variant) -> list[dict[str, Any]]:
+    """Return the measured times of a variant that is correct: per problem, seconds (median), TFLOP/s, vendor ratio."""
+    if variant.status != "correct":
+        return []
+    return [
+        {
+            "problem": {extent: figures[extent] for extent in "mnkl"},
+            "seconds": figures["cold_us"]["median"] * 1e-6,
+            "tflops": figures["tflops"],
+            "vendor_ratio": figures.get("peer", {}).get("ratio"),
+        }
+        for evidence in variant.judgement.valid
+        if evidence.method == "benchmarked"
+        for figures in evidence.figures.get("problems", ())
+    ]
+
+
 def result(variant: Variant, spec: Any) -> dict[str, Any]:
     """Return everything that `run` says about one variant, as plain data."""
     built = variant.build
@@ -60,6 +77,7 @@ def result(variant: Variant, spec: Any) -> dict[str, Any]:
         "registers": built.get("registers"),
         "spill_bytes": built.get("spill_bytes"),
         "predicted": prediction(variant, spec),
+        "measured": timings(variant),
         "evidence": variant.judgement.evidence,
         "status": variant.status,
         "reasons": variant.reasons(),
@@ -89,6 +107,7 @@ def report(exploration: Exploration, as_json: bool) -> NoReturn:
 def print_results(exploration: Exploration) -> None:
     """Print the table of a run on stdout, and on stderr what it adds up to and what needs attention."""
     spec = exploration.spec
+    timed = any(timings(variant) for variant in exploration.variants)
     rows = []
     for name, variant in names(exploration.variants).items():
         facts = result(variant, spec)
@@ -100,14 +119,24 @@ def print_results(exploration: Exploration) -> None:
                 "" if facts["registers"] is None else str(facts["registers"]),
                 "" if facts["spill_bytes"] is None else str(facts["spill_bytes"]),
                 format_seconds(facts["predicted"]["seconds"]) if facts["predicted"] else "",
+                *(_measured(facts, spec.bench.problems[0]) if timed else ()),
                 facts["evidence"],
                 facts["status"],
             ]
         )
-    numbers = ["shared memory", "registers", "spills", "predicted"]
+    numbers = ["shared memory", "registers", "spills", "predicted", *(["measured", "vs vendor"] if timed else [])]
     print_table(["variant", "legal", *numbers, "evidence", "status"], rows, right=numbers, styles="status")
     _say_attention(exploration)
     _say_sum(exploration)
+
+
+def _measured(facts: dict[str, Any], problem: Any) -> tuple[str, str]:
+    """Return the time measured for a problem, and the vendor library's time over it: above 1 is faster than it."""
+    for timing in facts["measured"]:
+        if timing["problem"] == plain(problem):
+            ratio = timing["vendor_ratio"]
+            return format_seconds(timing["seconds"]), "" if ratio is None else f"{ratio:.3f}"
+    return "", ""
 
 
 def _say_attention(exploration: Exploration) -> None:
@@ -132,9 +161,7 @@ def _say_sum(exploration: Exploration) -> None:
     problem = exploration.spec.bench.problems[0]
     parts = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
     say(f"{len(exploration.variants)} variants: {parts}; evidence: " + ", ".join(f"{n} {e}" for e, n in levels.items()))
-    say(
-        f"predicted for M={problem.m} N={problem.n} K={problem.k} L={problem.l} on an H200; variants are in "
-        f"{exploration.out / exploration.spec.name}"
-    )
+    extents = f"M={problem.m} N={problem.n} K={problem.k} L={problem.l}"
+    say(f"times are for {extents}, predicted for an H200; variants are in {exploration.folder}")
     if statuses["illegal"]:
         say(f"why points are illegal: warpwright plan {exploration.label}")

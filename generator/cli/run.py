@@ -1,15 +1,25 @@
-"""Commands that make variants: run, and its steps generate and build."""
+"""Commands that make variants and prove things about them: run, and its steps generate, build, validate, bench."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from generator.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
 from generator.cli.terminal import print_json, progress, say
+from generator.errors import UserError
+
+if TYPE_CHECKING:
+    from generator.pipeline import Exploration, Variant
+
+    Stage = Callable[[Exploration, list[Variant], Callable[[], None]], list[str]]
 
 __all__: list[str] = []
+
+AgainOption = Annotated[bool, typer.Option("--again", help="Also what has a valid result already.")]
 
 
 @app.command()
@@ -25,7 +35,7 @@ def run(
     On a GPU host also validates and times them. What is recorded already is not done again.
     Exit code: 0 every legal variant is correct, 1 some is not.
     """
-    from generator import pipeline
+    from generator import gpu, pipeline
     from generator.cli.results import report
 
     exploration = pipeline.plan(*pipeline.load(config), out, only or ())
@@ -33,8 +43,35 @@ def run(
     with progress("building", len(exploration.rendered)) as step:
         pipeline.build(exploration, jobs, step)
     pipeline.judge_all(exploration)
+    if gpu.at_hand():
+        _use_gpu(exploration)
     pipeline.record(exploration)
     report(exploration, as_json)
+
+
+def _use_gpu(exploration: Exploration) -> None:
+    """Validate and time what has not been yet. A GPU that turns out to be unusable leaves the evidence as it is."""
+    from generator import gpu
+    from generator.device.supervise import DeviceUnavailableError
+
+    try:
+        _on_gpu("validating", gpu.validate, exploration, gpu.to_validate(exploration), 1)
+        problems = len(exploration.spec.bench.problems)
+        _on_gpu("timing", gpu.bench, exploration, gpu.to_bench(exploration), problems)
+    except DeviceUnavailableError as error:
+        say(f"the GPU cannot be used: {error}", style="yellow")
+
+
+def _on_gpu(title: str, stage: Stage, exploration: Exploration, variants: list[Variant], steps: int) -> None:
+    from generator import pipeline
+
+    if not variants:
+        return
+    with progress(title, len(variants) * steps) as step:
+        refused = stage(exploration, variants, step)
+    for line in refused:
+        say(line, style="yellow")
+    pipeline.judge_all(exploration)
 
 
 @app.command()
@@ -92,3 +129,63 @@ def build(
     pipeline.judge_all(exploration)
     pipeline.record(exploration)
     report(exploration, as_json)
+
+
+@app.command()
+def validate(
+    config: ConfigArgument,
+    again: AgainOption = False,
+    only: OnlyOption = None,
+    out: OutOption = Path("out"),
+    as_json: JsonOption = False,
+) -> None:
+    """Run what was built on the GPU and check its results.
+
+    Every variant in a watched child process, on the configuration's problems, against a float64 reference.
+    Exit code: 0 every legal variant is correct, 1 some is not, 2 there is no usable GPU.
+    """
+    from generator import gpu
+    from generator.cli.results import report
+
+    exploration = _stored(config, out, only)
+    _on_gpu("validating", gpu.validate, exploration, gpu.to_validate(exploration, again), 1)
+    report(exploration, as_json)
+
+
+@app.command()
+def bench(
+    config: ConfigArgument,
+    again: AgainOption = False,
+    only: OnlyOption = None,
+    out: OutOption = Path("out"),
+    as_json: JsonOption = False,
+) -> None:
+    """Time validated variants beside the vendor library.
+
+    Only what is correct on a GPU is timed. Exit code: 0 every legal variant is correct, 1 some is not,
+    2 there is no usable GPU.
+    """
+    from generator import gpu
+    from generator.cli.results import report
+
+    exploration = _stored(config, out, only)
+    problems = len(exploration.spec.bench.problems)
+    _on_gpu("timing", gpu.bench, exploration, gpu.to_bench(exploration, again), problems)
+    report(exploration, as_json)
+
+
+def _stored(config: str, out: Path, only: list[str] | None) -> Exploration:
+    """Return an exploration as its folders have it; UserError when nothing is built or there is no GPU to run it on."""
+    from generator import gpu, pipeline
+
+    if not gpu.at_hand():
+        raise UserError(
+            f"this needs an NVIDIA GPU and torch (`warpwright doctor` says what is missing); to use another machine's: "
+            f"warpwright bundle {config} -o DIR"
+        )
+    exploration = pipeline.plan(*pipeline.load(config), out, only or ())
+    pipeline.reread(exploration)
+    pipeline.judge_all(exploration)
+    if not any(evidence.method == "built" for v in exploration.legal for evidence in v.judgement.valid):
+        raise UserError(f"{exploration.folder}: no variant is built; `warpwright build {exploration.label}` first")
+    return exploration

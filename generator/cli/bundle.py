@@ -1,0 +1,133 @@
+"""The way to a GPU host and back: bundle, import."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from generator.cli.app import ConfigArgument, JsonOption, OnlyOption, OutOption, app
+from generator.cli.terminal import print_json, print_table, say
+from generator.errors import UserError
+
+__all__: list[str] = []
+
+
+@app.command()
+def bundle(
+    config: ConfigArgument,
+    directory: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The bundle's folder.")],
+    python: Annotated[str, typer.Option(metavar="X.Y", help="Python version of the GPU host.")] = "3.12",
+    wheel: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="apache-tvm-ffi's wheel for it, where pip cannot fetch it.")
+    ] = None,
+    only: OnlyOption = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", envvar="WARPWRIGHT_OUT", help="Where variants are kept.")
+    ] = Path("out"),
+) -> None:
+    """Pack built variants for a GPU host.
+
+    The host needs Python, torch and numpy, nothing of this project: `python3 DIR/run.py` validates and times them,
+    and `warpwright import` brings the results back.
+    """
+    from generator import pipeline
+    from generator.bundle import make_bundle
+    from generator.canonical import plain
+
+    exploration = pipeline.plan(*pipeline.load(config), out, only or ())
+    pipeline.render(exploration)
+    pipeline.judge_all(exploration)
+    ready = [
+        variant.name
+        for variant in exploration.legal
+        if any(e.method == "built" and e.status in ("correct", "degraded") for e in variant.judgement.valid)
+    ]
+    missing = len(exploration.legal) - len(ready)
+    if not ready:
+        raise UserError(
+            f"{exploration.folder}: no variant is built from its present source; "
+            f"`warpwright run {exploration.label}` first"
+        )
+    spec = exploration.spec
+    packed = make_bundle(
+        exploration.folder,
+        ready,
+        directory,
+        validate=plain(spec.validation),
+        bench=plain(spec.bench),
+        python=python,
+        wheel=wheel,
+    )
+    for name, why in packed.left_out.items():
+        say(f"left out {name}: {why}", style="yellow")
+    if missing:
+        say(
+            f"left out {missing} that are not built, or not from their present source: "
+            f"warpwright run {exploration.label}",
+            style="yellow",
+        )
+    say(f"{directory}: {len(packed.variants)} variants, {packed.size / 2**20:.1f} MB, for Python {python}")
+    say(f"on the GPU host: python3 {directory.name}/run.py; back here: warpwright import {directory}/results.jsonl")
+    raise typer.Exit(1 if packed.left_out or missing else 0)
+
+
+@app.command("import")
+def import_command(
+    results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="What a bundle's run.py wrote.")],
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Also keep RESULTS in out/ledger/raw/, to be committed.")
+    ] = False,
+    out: OutOption = Path("out"),
+    as_json: JsonOption = False,
+) -> None:
+    """Merge results from a GPU host into the variants' folders.
+
+    Only results for exactly the source and cubin that are built here are taken. Exit code: 0 every one was taken,
+    1 some was refused.
+    """
+    from generator.bundle import import_results
+    from generator.record import rebuild
+
+    merged: list[tuple[str, str, str, str]] = []
+    refused: list[str] = []
+    for path in results:
+        imported = import_results(path, out)
+        merged += imported.merged
+        refused += imported.refused
+        if keep and imported.merged:
+            _keep(path, out / "ledger" / "raw", {config for config, *_ in imported.merged})
+    configs = sorted({config for config, *_ in merged})
+    for config in configs:
+        rebuild(out / config)
+    if as_json:
+        print_json({"merged": [dict(zip(_COLUMNS, row, strict=True)) for row in merged], "refused": refused})
+    else:
+        counts = Counter((config, method, status) for config, _, method, status in merged)
+        rows = [[*key, str(count)] for key, count in sorted(counts.items())]
+        print_table(["config", "method", "status", "results"], rows, right=["results"], styles="status")
+        for line in refused:
+            say(f"refused {line}", style="yellow")
+        for config in configs:
+            say(f"next: warpwright list {config}; for a shipped configuration: warpwright ledger {config}")
+    raise typer.Exit(1 if refused or not merged else 0)
+
+
+_COLUMNS = ("config", "variant", "method", "status")
+
+
+def _keep(path: Path, folder: Path, configs: set[str]) -> None:
+    """Copy a results file to the raw results, named by what it is for and what it says, so that no other is lost."""
+    import hashlib
+
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    target = folder / f"{'+'.join(sorted(configs))}-{digest}.jsonl"
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}.tmp")
+        shutil.copyfile(path, temporary)
+        temporary.replace(target)
+    say(f"kept as {target}")

@@ -1,0 +1,167 @@
+"""validate, bench and the bundle's way, with a double in the place of the device, and what happens without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from generator import gpu
+from generator.device.supervise import Supervisor
+from generator.record import Folder, folders_in
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch, config: Path, out: Path) -> list[Folder]:
+    """A host double as the GPU, and variants whose library tells the double to behave."""
+    monkeypatch.setattr(gpu, "at_hand", lambda: True)
+    monkeypatch.setattr(gpu, "supervisor", lambda: Supervisor("tests.device.doubles:HostBackend", paths=[ROOT]))
+    small = config.read_text().replace("{m: 512, n: 512, k: 512}", "{m: 16, n: 24, k: 8}")
+    config.write_text(small + "validate: {problems: [{m: 130, n: 70, k: 40}], repeats: 2}\n")
+    folders = folders_in(out / "small")
+    for folder in folders:
+        (folder.path / "kernel.so").write_text("{}")
+    return folders
+
+
+def variants(cli: Cli, *arguments: object) -> tuple[int, dict[str, Any]]:
+    result = cli(*arguments, "--json")
+    return result.exit_code, {v["variant"]: v for v in json.loads(result.stdout)["variants"] if v["legal"]}
+
+
+def test_validated_then_timed_then_left_alone(cli: Cli, config: Path, out: Path, device: list[Folder]) -> None:
+    code, found = variants(cli, "validate", config, "-o", out)
+    assert code == 0
+    assert {(v["evidence"], v["status"]) for v in found.values()} == {("gpu-validated", "correct")}
+    code, found = variants(cli, "bench", config, "-o", out)
+    assert code == 0
+    assert {v["evidence"] for v in found.values()} == {"benchmarked"}
+    for variant in found.values():
+        (timing,) = variant["measured"]
+        assert timing["problem"] == {"m": 16, "n": 24, "k": 8, "l": 1}
+        assert timing["seconds"] > 0
+    table = cli("bench", config, "-o", out).stdout
+    assert "measured" in table.splitlines()[0]
+    stamps = {path: path.stat().st_mtime_ns for path in out.rglob("*.json")}
+    assert variants(cli, "validate", config, "-o", out)[0] == 0
+    assert variants(cli, "bench", config, "-o", out)[0] == 0
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.json")} == stamps
+
+
+def test_again_adds_a_run(cli: Cli, config: Path, out: Path, device: list[Folder]) -> None:
+    only = ("--only", device[0].path.name)
+    for extra in ((), (), ("--again",)):
+        cli("validate", config, "-o", out, *only, *extra)
+    gpu_json = device[0].read("gpu.json")
+    assert gpu_json is not None
+    assert len(gpu_json["runs"]) == 2
+    assert device[1].read("gpu.json") is None
+
+
+def test_a_wrong_variant_is_named_and_never_timed(cli: Cli, config: Path, out: Path, device: list[Folder]) -> None:
+    (device[0].path / "kernel.so").write_text('{"fault": "load"}')
+    code, found = variants(cli, "validate", config, "-o", out)
+    assert code == 1
+    assert found[device[0].path.name]["status"] == "launch_failed"
+    assert found[device[1].path.name]["status"] == "correct"
+    assert "undefined symbol" in " ".join(found[device[0].path.name]["reasons"])
+    code, found = variants(cli, "bench", config, "-o", out)
+    assert code == 1
+    assert found[device[0].path.name]["measured"] == []
+    assert len(found[device[1].path.name]["measured"]) == 1
+
+
+def test_ledger_tells_what_the_device_said(cli: Cli, config: Path, out: Path, device: list[Folder]) -> None:
+    cli("validate", config, "-o", out)
+    cli("bench", config, "-o", out)
+    assert cli("ledger", config, "-o", out).exit_code == 0
+    lines = [json.loads(line) for line in (out / "ledger" / "small.jsonl").read_text().splitlines()]
+    assert [(line["label"][8:15], line["method"]) for line in lines] == [
+        (size, method) for size in ("128x128", "128x64x") for method in ("built", "gpu-validated", "benchmarked")
+    ]
+    for line in lines[1:3]:
+        assert line["gpu"]["gpu"] == "double"
+        assert line["protocol"] == 1
+    # Without the folders' own results, the ledger is what is known.
+    for folder in device:
+        (folder.path / "gpu.json").unlink()
+        (folder.path / "bench.json").unlink()
+    listed = json.loads(cli("list", "small", "-o", out, "--json").stdout)
+    assert {(row["evidence"], row["status"]) for row in listed} == {("benchmarked", "correct")}
+
+
+def test_show_prints_problems_and_timings(cli: Cli, config: Path, out: Path, device: list[Folder]) -> None:
+    cli("validate", config, "-o", out)
+    cli("bench", config, "-o", out)
+    text = cli("show", device[0].path.name, "-o", out).stdout
+    for part in ("gpu-validated: correct on double", "problems: 2", "benchmarked: correct", "16x24x8: ", "TFLOP/s"):
+        assert part in text
+
+
+@pytest.mark.parametrize("command", ["validate", "bench"])
+def test_without_a_gpu_the_way_out_is_named(
+    cli: Cli, config: Path, out: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr(gpu, "at_hand", lambda: False)
+    result = cli(command, config, "-o", out)
+    assert result.exit_code == 2
+    assert "warpwright bundle" in result.stderr.replace("\n", " ")
+
+
+def test_run_goes_on_when_the_gpu_cannot_be_used(
+    cli: Cli, config: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu, "at_hand", lambda: True)
+    monkeypatch.setattr(gpu, "supervisor", lambda: Supervisor("tests.device.no_such:Backend", paths=[ROOT]))
+    result = cli("run", config, "-o", out)
+    assert result.exit_code == 0
+    assert "the GPU cannot be used" in result.stderr
+    assert cli("validate", config, "-o", out).exit_code == 2
+
+
+def test_bundle_and_import_round_trip(cli: Cli, config: Path, out: Path, tmp_path: Path) -> None:
+    (folder, other) = folders_in(out / "small")
+    build = folder.read("build.json")
+    assert build is not None
+    result = {
+        "config": "small",
+        "variant": folder.path.name,
+        "method": "gpu-validated",
+        "protocol": 1,
+        "status": "correct",
+        "figures": {"problems": 1},
+        "gpu": {"gpu": "double"},
+        **{key: build[key] for key in ("source_sha", "cubin_sha", "arch", "toolchain")},
+    }
+    results = tmp_path / "results.jsonl"
+    foreign = {**result, "variant": other.path.name, "source_sha": "0" * 64}
+    results.write_text(json.dumps(result) + "\n" + json.dumps(foreign) + "\n" + '{"cut')
+    done = cli("import", results, "--keep", "-o", out)
+    assert done.exit_code == 1
+    assert len([line for line in done.stderr.splitlines() if line.startswith("refused")]) == 2
+    assert done.stdout.splitlines()[1].split() == ["small", "gpu-validated", "correct", "1"]
+    _, found = variants(cli, "run", config, "-o", out)
+    assert found[folder.path.name]["evidence"] == "gpu-validated"
+    assert found[other.path.name]["evidence"] == "built"
+    (kept,) = (out / "ledger" / "raw").iterdir()
+    assert kept.read_bytes() == results.read_bytes()
+
+
+def test_bundle_of_what_is_not_built_says_what_to_run(cli: Cli, config: Path, tmp_path: Path) -> None:
+    result = cli("bundle", config, "--output", tmp_path / "bundle", "--out", tmp_path / "nowhere")
+    assert result.exit_code == 2
+    assert "warpwright run" in result.stderr
+    assert not (tmp_path / "bundle").exists()
+
+
+def test_import_of_what_is_no_file_is_a_usage_error(cli: Cli, tmp_path: Path) -> None:
+    result = cli("import", tmp_path / "absent.jsonl", "-o", tmp_path)
+    assert result.exit_code == 2
+    assert "absent.jsonl" in result.stderr
