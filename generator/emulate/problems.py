@@ -1,0 +1,57 @@
+"""The small problems on which a variant is emulated: each has a property that some broken kernel got wrong.
+
+Extents follow the variant's tile, cluster and ring and are the smallest that have the property: an emulated CTA
+tile costs milliseconds, and every variant must be through in two seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from generator.device.problems import Problem, tiling
+from generator.plan.types import Plan
+
+__all__ = ["Case", "cases"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One problem and how it is run.
+
+    clusters: the kernel's `max_clusters`, so the size of a persistent grid. resident: clusters in flight at once
+    (0: the whole grid). seeds: of the schedule; the operands are the same for all of them.
+    """
+
+    problem: Problem
+    clusters: int
+    resident: int
+    seeds: tuple[int, ...]
+
+
+def cases(plan: Plan, skips: Mapping[str, str]) -> list[Case]:
+    """Return the cases of a GEMM variant; `skips` maps a tile operand to the scalar that switches it off."""
+    t = tiling(plan)
+    design: Any = plan.point["design"]
+    m, n, k = t.m, t.n, t.k
+    cluster_m, cluster_n = m * t.cluster_m, n * t.cluster_n
+    # Each consumer must go round its tile loop at least twice; pingpong consumers take every other tile.
+    tiles = 4 if design["schedule"] == "pingpong" else 3
+    short = k * min(2, max(1, t.stages - 1))
+    found = [
+        Case(Problem("tiny", 1, 8, 8, odd_strides=True), 1, 1, (1,)),
+        Case(Problem("k_zero", m // 2 + 1, cluster_n + 3, 0, fill="integer"), 1, 1, (2,)),
+        *(
+            Case(Problem(f"{scalar}_zero", m // 2 + 1, n // 2 + 3, k, zero=(scalar,)), 1, 1, (3,))
+            for scalar in sorted({*skips.values()})
+        ),
+        Case(Problem("batch", m - 5, n // 2 + 3, k + 1, 2, fill="integer", padding=2), 1, 1, (1, 2)),
+        # Aligned, K shorter than the ring, several tiles per CTA.
+        Case(Problem("tiles", cluster_m, tiles * cluster_n, short, fill="integer"), 1, 1, (1, 2, 3)),
+        # Ragged in every extent, several clusters in flight.
+        Case(Problem("ragged", cluster_m + m // 2 + 1, cluster_n - n // 2 + 3, 2 * k + k // 2 + 3), 2, 0, (1, 2, 3)),
+        # Every stage is filled more than twice, so that both parities of every barrier are waited for.
+        Case(Problem("beyond_ring", cluster_m, cluster_n, (2 * t.stages + 1) * k - 5, fill="integer"), 1, 1, (1, 2, 3)),
+    ]
+    return found

@@ -1,0 +1,112 @@
+"""From outcomes to a verdict: one status, what was found, and the figures that say how much was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from generator.canonical import plain
+from generator.device.tolerance import number
+from generator.emulate.case import Outcome
+from generator.emulate.check_plan import Difference
+from generator.emulate.findings import Finding
+from generator.record import STATUSES
+
+__all__ = ["STATUS_OF", "Defect", "Verdict", "weigh"]
+
+#: What a finding makes of a variant. Misused barriers and addresses fault or hang on the device: they count as what
+#: the PTX ISA lets happen at worst, where it says so, else as wrong results.
+STATUS_OF: Mapping[str, str] = {
+    "deadlock": "hang",
+    "livelock": "hang",
+    "named-barrier": "hang",
+    "convergence": "hang",
+    "mbarrier": "hang",
+    "setmaxnreg": "hang",
+    "trap": "crash",
+    "shared-bounds": "crash",
+    "misaligned": "crash",
+    "global-bounds": "crash",
+    "tma": "crash",
+    "wgmma": "crash",
+    "exit": "crash",
+    "race": "incorrect",
+    "uninitialised-read": "incorrect",
+    "written-twice": "incorrect",
+    "wgmma-registers": "incorrect",
+    "unwritten": "incorrect",
+    "wrong-result": "incorrect",
+}
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A finding with the first run that showed it."""
+
+    case: str
+    seed: int
+    finding: Finding
+
+    def __str__(self) -> str:
+        return f"{self.finding.kind}: {self.finding.message}\n  in case {self.case}, schedule seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What emulation says about one variant. `seconds` and `rate` (warp instructions per second) are of this host."""
+
+    status: str
+    defects: tuple[Defect, ...]
+    differences: tuple[Difference, ...]
+    figures: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    rate: float = 0.0
+
+    @property
+    def diagnosis(self) -> str:
+        """The gravest defect in words, "" where there is none."""
+        return str(self.defects[0]) if self.defects else ""
+
+
+def weigh(outcomes: Sequence[Outcome], differences: Sequence[Difference], seconds: float) -> Verdict:
+    """Weigh all runs of a variant; defects come gravest first, each kind once a place."""
+    defects: dict[tuple[object, ...], Defect] = {}
+    for outcome in outcomes:
+        for finding in outcome.findings:
+            place = finding.lines or outcome.case
+            defects.setdefault((finding.kind, place), Defect(outcome.case, outcome.seed, finding))
+    ordered = sorted(defects.values(), key=lambda d: STATUSES.index(STATUS_OF[d.finding.kind]))
+    status = STATUS_OF[ordered[0].finding.kind] if ordered else "degraded" if differences else "correct"
+    agreements = [outcome.agreement for outcome in outcomes if outcome.agreement is not None]
+    instructions = int(sum(outcome.result.statistics["warp_instructions"] for outcome in outcomes))
+    figures = {
+        "problems": sorted({outcome.case for outcome in outcomes}),
+        "runs": len(outcomes),
+        "seeds": len({outcome.seed for outcome in outcomes}),
+        "warp_instructions": instructions,
+        "elements": sum(agreement.elements for agreement in agreements),
+        # Sums in float32 depend on the host's BLAS in their last digits: a committed figure must not.
+        "ratio": _rounded(max((agreement.ratio for agreement in agreements), default=0.0)),
+        "relative": _rounded(max((agreement.relative for agreement in agreements), default=0.0)),
+        "defects": [
+            {"kind": d.finding.kind, "message": d.finding.message, "case": d.case, "seed": d.seed,
+             "lines": list(d.finding.lines), "details": _details(d.finding.details)}
+            for d in ordered
+        ],
+        "findings": plain(list(differences)),
+    }  # fmt: skip
+    return Verdict(status, tuple(ordered), tuple(differences), figures, seconds, instructions / max(seconds, 1e-9))
+
+
+def _rounded(value: float) -> float | str:
+    return number(float(f"{value:.2g}"))
+
+
+def _details(value: Any) -> Any:
+    """Details as JSON: a finding may hold numpy scalars and tuples."""
+    if isinstance(value, Mapping):
+        return {str(key): _details(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_details(inner) for inner in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
