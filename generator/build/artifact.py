@@ -58,7 +58,8 @@ class Artifact:
 
     `status` is None where nothing speaks against the variant so far (what it computes is for later evidence to
     say), compile_failed where there is no kernel (see `failure`), incorrect where some finding is `wrong`,
-    degraded where there are other findings. Sizes are bytes, registers are per thread at launch.
+    degraded where there are other findings. Sizes are bytes, registers are per thread at launch. `spill_bytes` is what
+    LDL and STL move per thread, each instruction counted once.
     `static_shared_bytes` leaves out the KiB that the driver reserves in each block; `dynamic_shared_bytes` is what
     the host code asked for in a captured launch. `files` maps file names to SHA-256 digests.
     """

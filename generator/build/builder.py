@@ -166,7 +166,7 @@ class _Run:
             cubin_sha=files.get("kernel.cubin", ""),
             kernel=facts.get("kernel", ""),
             registers=facts.get("registers"),
-            spill_bytes=facts.get("spill_bytes"),
+            spill_bytes=facts["sass"]["local_bytes"] if failure is None else None,
             stack_bytes=facts.get("stack_bytes"),
             static_shared_bytes=facts.get("static_shared_bytes"),
             dynamic_shared_bytes=launch.get("shared_bytes"),

@@ -152,7 +152,10 @@ def _tma(plan: Plan, facts: Facts) -> Iterator[Finding]:
 
 
 def _mma(plan: Plan, facts: Facts) -> Iterator[Finding]:
-    """The planned MMA and no other, in PTX and in SASS."""
+    """The planned MMA and no other, in PTX and in SASS; no fence or wait that ptxas had to add between MMAs.
+
+    It adds them where accumulators are touched while MMAs are in flight, and so serialises the MMAs (C7510, C7517).
+    """
     planned = short_name(plan.mma.instruction)
     for instruction, number in facts["ptx"]["wgmma"].items():
         if instruction != planned:
@@ -162,6 +165,9 @@ def _mma(plan: Plan, facts: Facts) -> Iterator[Finding]:
     shape = f"{plan.mma.m}x{plan.mma.n}x{plan.mma.k}"
     if set(facts["sass"]["hgmma"]) != {shape}:
         yield Finding("mma.sass", shape, _list(facts["sass"]["hgmma"]) or "none", wrong=not facts["sass"]["hgmma"])
+    for ptx, sass in (("wgmma_fences", "wgmma_arrives"), ("wgmma_waits", "wgmma_waits")):
+        if facts["sass"][sass] > facts["ptx"][ptx]:
+            yield Finding(f"mma.{ptx}", f"{facts['ptx'][ptx]}, as in the PTX", f"{facts['sass'][sass]} in the SASS")
 
 
 def _registers(plan: Plan, facts: Facts) -> Iterator[Finding]:
@@ -177,16 +183,11 @@ def _registers(plan: Plan, facts: Facts) -> Iterator[Finding]:
 
 
 def _resources(plan: Plan, facts: Facts) -> Iterator[Finding]:
-    """No spills, no stack, nothing that ptxas complains about."""
-    if facts["spill_bytes"]:
-        yield Finding("spills", "0 B", f"{facts['spill_bytes']} B")
+    """No spills and no stack."""
+    if facts["sass"]["local_bytes"]:
+        yield Finding("spills", "0 B", f"{facts['sass']['local_bytes']} B")
     if facts["stack_bytes"]:
         yield Finding("stack", "0 B", f"{facts['stack_bytes']} B")
-    local = facts["sass"]["local_loads"] + facts["sass"]["local_stores"]
-    if local:
-        yield Finding("local_memory", "no LDL or STL", f"{local} instructions")
-    for advisory in facts["advisories"]:
-        yield Finding(f"ptxas.{advisory[:5]}", "no advisory", advisory)
 
 
 def _list(values: Any) -> str:

@@ -15,33 +15,31 @@ from typing import Any
 
 from generator.build.launch_capture import CaptureError, HostError, capture_symbol, default_values
 from generator.build.ptx_census import ptx_census
-from generator.build.resources import read_ptxas_report, resource_usage
+from generator.build.resources import resource_usage
 from generator.build.toolchain import tool
 from generator.plan.types import Argument
 
 __all__ = ["OPTIONS", "compile_folder"]
 
-#: Options of cute.compile that shape the result; remarks{ptx} adds ptxas' report to the log and changes no byte.
-OPTIONS = "--enable-tvm-ffi --keep-ptx --keep-cubin remarks{ptx}"
+#: Options of cute.compile. Without remarks{ptx}, whose source locations make the compile half as long again; what
+#: ptxas would remark (spills, setmaxnreg ignored, waits added between MMAs) shows in the SASS.
+OPTIONS = "--enable-tvm-ffi --keep-ptx --keep-cubin"
 #: The small problem of the captured launch.
 _EXTENT = 256
 
 
-def _facts(folder: Path, log: str) -> dict[str, Any]:
+def _facts(folder: Path) -> dict[str, Any]:
     """Read off the compiled files of `folder` what the checks and reports need, all but the SASS census.
 
     Depends on the kernel alone, except that the argument list of the plan says how to call the host function.
     """
     cubin = folder / "kernel.cubin"
     usage = resource_usage(cubin)
-    report = read_ptxas_report(log)
     return {
         "kernel": usage.kernel,
         "registers": usage.registers,
         "stack_bytes": usage.stack_bytes,
         "static_shared_bytes": usage.static_shared_bytes,
-        "spill_bytes": report.spill_bytes,
-        "advisories": list(report.advisories),
         "ptx": ptx_census((folder / "kernel.ptx").read_text()),
         "launch": _captured_launch(folder),
     }
@@ -106,12 +104,10 @@ def compile_folder(folder: Path) -> int:
 
     0: kernel.ptx, kernel.cubin, kernel.o, kernel.so and facts.json are there. 1: error.txt says why not.
     """
-    started, log = time.monotonic(), folder / "compile.log"
+    started = time.monotonic()
     try:
         _compile(folder)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        facts = _facts(folder, log.read_text(errors="replace"))
+        facts = _facts(folder)
         own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
         facts["cpu_seconds"] = round(sum(u.ru_utime + u.ru_stime for u in (own, children)), 3)
         facts["seconds"] = round(time.monotonic() - started, 3)

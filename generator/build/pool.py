@@ -24,7 +24,7 @@ from generator.build.toolchain import ToolchainError
 __all__ = ["Compiled", "Pool", "Task"]
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_LULL_SECONDS = 2.0
+_LULL_SECONDS = 1.0
 _PATIENCE_SECONDS = 5.0  # for a service to go once its input has ended
 
 

@@ -109,6 +109,8 @@ def ptx_census(ptx: str) -> dict[str, Any]:
             threads = values.of(operands[1]).known if len(operands) > 1 else 0
             census["named_barriers"].append({"id": values.of(operands[0]).known, "threads": threads})
     census["wgmma"] = dict(sorted(wgmma.items()))
+    for name, prefix in (("wgmma_fences", "wgmma.fence"), ("wgmma_waits", "wgmma.wait_group")):
+        census[name] = sum(s.opcode.startswith(prefix) for s in body)
     census["setmaxnreg"] = {kind: sorted(v) for kind, v in setmaxnreg.items()}
     census["cluster_barriers"] = sum(s.opcode.startswith("barrier.cluster.") for s in body)
     census["mbarriers"].sort(key=lambda b: (b["offset"] is None, b["offset"] or 0))

@@ -14,15 +14,7 @@ from pathlib import Path
 
 from generator.build.toolchain import tool
 
-__all__ = [
-    "PtxasReport",
-    "Resources",
-    "ToolError",
-    "disassemble",
-    "machine_code",
-    "read_ptxas_report",
-    "resource_usage",
-]
+__all__ = ["Resources", "ToolError", "disassemble", "machine_code", "resource_usage"]
 
 #: From sm_90 on the driver keeps this much shared memory of each block for itself, and the tools count it as static.
 RESERVED_SHARED_BYTES = 1024
@@ -43,14 +35,6 @@ class Resources:
     stack_bytes: int
     local_bytes: int
     static_shared_bytes: int
-
-
-@dataclass(frozen=True)
-class PtxasReport:
-    """What ptxas said: spilled bytes per thread, and its advisories, each as 'C7508: text'."""
-
-    spill_bytes: int
-    advisories: tuple[str, ...]
 
 
 def _run(*command: str) -> str:
@@ -115,15 +99,3 @@ def disassemble(cubins: Sequence[bytes], arch: str) -> list[str]:
         if address:
             lines[bisect.bisect_right(starts, int(address[1], 16)) - 1].append(line)
     return ["\n".join(part) for part in lines]
-
-
-def read_ptxas_report(log: str) -> PtxasReport:
-    """Extract what ptxas reports from a compiler log; ToolError where it reports nothing.
-
-    Spills of all functions are added up: stores and loads, in bytes per thread.
-    """
-    spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log)
-    if not spills:
-        raise ToolError("the compiler log has no ptxas report: this version of the DSL does not know remarks{ptx}")
-    advisories = [f"{code}: {text.strip()}" for code, text in re.findall(r"\((C\d{4})\)\s*(.*)", log)]
-    return PtxasReport(sum(int(a) + int(b) for a, b in spills), tuple(dict.fromkeys(advisories)))

@@ -9,7 +9,7 @@ import pytest
 from generator.build import Artifact
 from generator.build.ptx_census import kernel_parameters, ptx_census
 from generator.build.ptx_values import Values, statements
-from generator.build.resources import ToolError, disassemble, machine_code, read_ptxas_report, resource_usage
+from generator.build.resources import ToolError, disassemble, machine_code, resource_usage
 from generator.build.sass_census import sass_census
 
 ENTRY = (
@@ -104,6 +104,7 @@ def test_census_of_the_compiled_kernel(built: tuple[Artifact, Path]) -> None:
     assert sass["tma"] == {"UTMALDG.2D": 1, "UTMALDG.2D.MULTICAST": 1, "UTMASTG.2D": 1}
     assert sass["setmaxnreg"] == ptx["setmaxnreg"] == {"inc": [232], "dec": [40]}
     assert sass["mbarrier_inits"] == 4
+    assert (sass["wgmma_arrives"], sass["wgmma_waits"]) == (ptx["wgmma_fences"], ptx["wgmma_waits"]) == (1, 1)
 
 
 def test_sass_of_spills_and_predicated_instructions() -> None:
@@ -116,23 +117,11 @@ def test_sass_of_spills_and_predicated_instructions() -> None:
         /*0040*/                   HGMMA.64x256x16.F32.BF16 R24, gdesc[UR12].tnspB, R24, gsb0 ;
         """
     )
-    assert (census["local_loads"], census["local_stores"], census["instructions"]) == (1, 1, 5)
+    assert (census["local_bytes"], census["instructions"]) == (12, 5)
     assert census["setmaxnreg"] == {"inc": [240], "dec": []}
     assert census["hgmma"] == {"64x256x16": 1}
     with pytest.raises(ValueError, match="no instruction"):
         sass_census("nothing")
-
-
-def test_ptxas_report() -> None:
-    log = (
-        "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to tell.\n"
-        "ptxas         .     16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
-    )
-    report = read_ptxas_report(log)
-    assert report.spill_bytes == 20
-    assert report.advisories == ("C7508: Potential Performance Loss: 'setmaxnreg' ignored; unable to tell.",)
-    with pytest.raises(ToolError, match="no ptxas report"):
-        read_ptxas_report("")
 
 
 def test_tools_refuse_what_is_no_cubin(tmp_path: Path) -> None:

@@ -84,23 +84,19 @@ def test_boundary_of_entry_registers(plan: Plan, facts: dict[str, Any]) -> None:
     assert rules(dataclasses.replace(plan, entry_registers=231), facts) == ["registers.entry"]
 
 
+def test_stack(plan: Plan, facts: dict[str, Any]) -> None:
+    facts["stack_bytes"] = 16
+    assert rules(plan, facts) == ["stack"]
+
+
 @pytest.mark.parametrize(
     ("key", "value", "rule"),
-    [
-        ("spill_bytes", 8, "spills"),
-        ("stack_bytes", 16, "stack"),
-        ("advisories", ["C7508: 'setmaxnreg' ignored"], "ptxas.C7508"),
-    ],
+    [("local_bytes", 4, "spills"), ("wgmma_waits", 2, "mma.wgmma_waits"), ("wgmma_arrives", 2, "mma.wgmma_fences")],
 )
-def test_resources(plan: Plan, facts: dict[str, Any], key: str, value: Any, rule: str) -> None:
-    facts[key] = value
+def test_what_ptxas_did(plan: Plan, facts: dict[str, Any], key: str, value: int, rule: str) -> None:
+    facts["sass"][key] = value
     assert rules(plan, facts) == [rule]
     assert verdict(check(plan, facts)) == "degraded"
-
-
-def test_local_memory_in_sass(plan: Plan, facts: dict[str, Any]) -> None:
-    facts["sass"]["local_stores"] = 1
-    assert rules(plan, facts) == ["local_memory"]
 
 
 def test_host_code_that_refuses_a_small_problem(plan: Plan, facts: dict[str, Any]) -> None:
@@ -135,10 +131,14 @@ def test_unplanned_barrier(plan: Plan, facts: dict[str, Any]) -> None:
     assert found == ["mbarrier.count", "mbarrier.arrivals"]
 
 
-def test_ignored_register_reallocation_is_found(plan: Plan, source: str, tmp_path: Path) -> None:
-    """Without .minnctapersm ptxas ignores setmaxnreg: its advisory and the SASS both say so."""
-    text = source.replace("min_blocks_per_mp=1", "min_blocks_per_mp=0")
-    assert text != source
-    (artifact,) = build([BuildJob(text, plan, tmp_path / "v")], 1, cache=Cache(tmp_path / "cache"))
-    assert artifact.status == "degraded"
-    assert [f.rule for f in artifact.findings] == ["setmaxnreg.sass", "ptxas.C7508"]
+def test_what_ptxas_undoes_is_found(plan: Plan, source: str, tmp_path: Path) -> None:
+    """Without .minnctapersm ptxas ignores setmaxnreg; an accumulator touched in flight makes it wait after each MMA."""
+    ignored = source.replace("min_blocks_per_mp=1", "min_blocks_per_mp=0")
+    touched = source.replace("warpgroup.commit_group()", "acc[0] = acc[0] + 1.0", 1)
+    texts = {"ignored": ignored, "touched": touched}
+    assert source not in texts.values()
+    jobs = [BuildJob(text, plan, tmp_path / name) for name, text in texts.items()]
+    first, second = build(jobs, 2, cache=Cache(tmp_path / "cache"))
+    assert [f.rule for f in first.findings] == ["setmaxnreg.sass"]
+    assert "mma.wgmma_waits" in [f.rule for f in second.findings]
+    assert first.status == second.status == "degraded"
