@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
+from generator.device.call import CheckedKernel
 from generator.device.cuda_timer import CudaTimer, vendor_product
 from generator.device.launch import load_function, max_active_clusters
 from generator.device.telemetry import describe_cuda
-from generator.device.variant import Variant
+from generator.device.variant import Variant, load_variant
 from generator.device.xp import Array, TorchXp, Xp
 from generator.epilogue import registry
 from generator.epilogue.op import EpilogueOp
 from generator.plan.types import Plan
 
-__all__ = ["CUDA", "Backend", "CudaBackend", "Timer", "make_backend"]
+__all__ = ["CUDA", "Backend", "CudaBackend", "Timer", "make_backend", "open_kernel"]
 
 #: The backend of a GPU host, as `module:callable`.
 CUDA = "generator.device.backend:CudaBackend"
@@ -107,6 +109,17 @@ class CudaBackend:
 
     def peer(self, a: Any, b: Any, d: Any) -> tuple[str, Callable[[], object]] | None:
         return vendor_product(self.torch, a, b, d)
+
+
+def open_kernel(folder: Path) -> CheckedKernel:
+    """Load the variant in `folder` (out/<config>/<variant>) for calls with CUDA tensors of torch.
+
+    Raises VariantError when the folder is not a built variant, LaunchError when its library cannot be loaded,
+    RuntimeError when there is no CUDA device.
+    """
+    variant = load_variant(folder)
+    backend = CudaBackend()
+    return CheckedKernel(variant.plan, backend.load(variant), backend.max_clusters(variant.plan))
 
 
 def make_backend(spec: str) -> Backend:

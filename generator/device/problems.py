@@ -92,7 +92,7 @@ def standard(plan: Plan, skips: Mapping[str, str]) -> list[Problem]:
         Problem("k_zero", ragged_m, ragged_n, 0, fill="integer"),
         Problem("k_below_ring", 2 * m, 2 * n, max(1, t.stages - 1) * k, fill="integer"),
         Problem("k_beyond_ring", 2 * m, 2 * n, (3 * t.stages + 1) * k - 5, fill="integer"),
-        Problem("k_long", m + 1, n + 1, 16384 + 7),
+        Problem("k_long", m + 1, n + 1, 16384 + 7, fill="integer"),
         Problem("odd_tiles", (t.cluster_m + 1) * m, (t.cluster_n + 1) * n, 2 * k, fill="integer"),
         Problem("one_tile", m, n, 2 * k),
         Problem("batch", ragged_m, n + 1, 2 * k + 1, 3, fill="integer", padding=2),

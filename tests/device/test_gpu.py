@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from generator.device.backend import open_kernel
 from generator.device.bench import Timing, bench
+from generator.device.call import CallError
 from generator.device.launch import LaunchError, find_runtime, max_active_clusters
 from generator.device.supervise import Supervisor
 from generator.device.validate import Validation, validate
@@ -58,7 +60,9 @@ def test_times_are_plausible(tmp_path: Path) -> None:
     assert 1.0 < result["figures"]["peer"]["cold_us"]["median"] < result["figures"]["cold_us"]["median"]
 
 
-def test_built_variants_are_correct() -> None:
+@pytest.fixture
+def built() -> list[Path]:
+    """Folders of built variants that can be loaded here."""
     folders = [path.parent for path in sorted(OUT.glob("*/*/kernel.so"))][:3]
     if not folders:
         pytest.skip("nothing is built below out/: warpwright run configs/quickstart.yaml")
@@ -68,6 +72,34 @@ def test_built_variants_are_correct() -> None:
         pytest.skip(str(error))
     if importlib.util.find_spec("tvm_ffi") is None:
         pytest.skip("apache-tvm-ffi is not installed")
+    return folders
+
+
+def test_a_checked_call_refuses_and_then_computes(built: list[Path]) -> None:
+    kernel = open_kernel(built[0])
+    dtypes = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+    extents = {"L": 1, "M": 256, "N": 264, "K": 136}
+    given = {}
+    for argument in kernel.plan.arguments:
+        if argument.name == "max_clusters":
+            continue
+        if argument.kind == "scalar":
+            given[argument.name] = 1.0
+            continue
+        shape = [extents[mode] for mode in argument.shape]
+        inner = argument.shape.index(argument.contiguous) if argument.contiguous else len(shape) - 1
+        dense = torch.randn(shape, device="cuda").to(dtypes[argument.dtype]).movedim(inner, -1).contiguous()
+        given[argument.name] = dense.movedim(-1, inner)
+    with pytest.raises(CallError, match="a: dtype float64"):
+        kernel(**{**given, "a": given["a"].double()})
+    kernel(**given)
+    torch.cuda.synchronize()
+    if not any(a.kind != "tensor" for a in kernel.plan.arguments[:-1]):
+        expected = given["a"].double() @ given["b"].double()
+        assert torch.linalg.norm(given["d"].double() - expected) < 0.01 * torch.linalg.norm(expected)
+
+
+def test_built_variants_are_correct(built: list[Path]) -> None:
     with Supervisor() as supervisor:
-        for result in validate([load_variant(folder) for folder in folders], supervisor):
+        for result in validate([load_variant(folder) for folder in built], supervisor):
             assert result["status"] == "correct", (result["variant"], result["diagnosis"])

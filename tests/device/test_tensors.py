@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.device import tensors
+from generator.device import xp as xp_module
 from generator.device.problems import Problem, listed, standard, tiling
 from generator.device.xp import BYTES, POISON, NumpyXp
 from generator.plan.types import Argument
@@ -119,3 +120,22 @@ def test_encoding_rounds_to_nearest_even(dtype: str) -> None:
     values[:4] = [np.nan, np.inf, -np.inf, 0.0]
     assert np.array_equal(XP.decode(XP.encode(values, dtype), dtype), values.astype(kind).astype(float), equal_nan=True)
     assert POISON[dtype] < 2 ** (8 * BYTES[dtype] - 1)
+
+
+@pytest.mark.parametrize("major", ["M", "N"])
+def test_torch_counts_in_chunks_what_numpy_counts_at_once(monkeypatch: pytest.MonkeyPatch, major: str) -> None:
+    pytest.importorskip("torch")
+    torch_xp = xp_module.TorchXp("cpu")
+    monkeypatch.setattr(xp_module, "_CHUNK", 1000)
+    argument = Argument("d", "tensor", "bf16", ("L", "M", "N"), major, output=True)
+    problem = Problem("p", 70, 50, 1, 2, padding=1)
+    other = tensors.make_buffer(torch_xp, argument, problem)
+    buffer = tensors.make_buffer(torch_xp, argument, problem)
+    assert (buffer.unwritten(torch_xp), buffer.trespasses(torch_xp)) == (7000, 0)
+    assert torch_xp.same(buffer.view, other.view)
+    tensors.fill(torch_xp, buffer, problem, 1)
+    buffer.view[1, 69, 49] = POISON["bf16"]
+    buffer.raw[buffer.start - 2] = 0
+    assert (buffer.unwritten(torch_xp), buffer.trespasses(torch_xp), buffer.trespass_offset(torch_xp)) == (1, 1, -2)
+    assert not torch_xp.same(buffer.view, other.view)
+    assert torch_xp.checksum(buffer.raw) == XP.checksum(buffer.raw.numpy())
