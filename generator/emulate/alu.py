@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from . import bits as bit_functions
 from . import formats
-from .formats import Array
 
 INTEGERS = {"u16": 16, "s16": 16, "b16": 16, "u32": 32, "s32": 32, "b32": 32, "u64": 64, "s64": 64, "b64": 64}
 
@@ -27,114 +27,6 @@ class Operation:
     vector: str
     scalar: str | None = None
     ufunc: str | None = None
-
-
-def sdiv(a: int, b: int) -> int:
-    """div.s: truncates; division by zero gives all ones, as the hardware does."""
-    return (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) if b else -1
-
-
-def srem(a: int, b: int) -> int:
-    return a - b * sdiv(a, b) if b else a
-
-
-def vdiv(a: Any, b: Any) -> Array:
-    a, b = np.broadcast_arrays(a, b)
-    safe = np.where(b == 0, 1, b)
-    quotient: Array = np.floor_divide(a, safe)
-    if a.dtype.kind == "i":
-        quotient = quotient + ((quotient * safe != a) & ((a < 0) != (safe < 0)))
-        return np.where(b == 0, -1, quotient).astype(a.dtype)
-    return np.where(b == 0, ~np.zeros_like(a), quotient)
-
-
-def vrem(a: Any, b: Any) -> Array:
-    a, b = np.broadcast_arrays(a, b)
-    return np.where(b == 0, a, a - b * vdiv(a, b))
-
-
-def shl(x: Any, n: Any, bits: int) -> Array:
-    kind = np.dtype(f"u{bits // 8}")
-    x, n = np.asarray(x, dtype=kind), np.asarray(n, dtype=np.uint32)
-    return np.where(n < bits, x << (n & (bits - 1)).astype(kind), kind.type(0))
-
-
-def shr(x: Any, n: Any, bits: int) -> Array:
-    kind = np.dtype(f"u{bits // 8}")
-    x, n = np.asarray(x, dtype=kind), np.asarray(n, dtype=np.uint32)
-    return np.where(n < bits, x >> (n & (bits - 1)).astype(kind), kind.type(0))
-
-
-def sar(x: Any, n: Any, bits: int) -> Array:
-    kind = np.dtype(f"i{bits // 8}")
-    shifted: Array = np.asarray(x, dtype=kind) >> np.minimum(np.asarray(n, dtype=np.uint32), bits - 1).astype(kind)
-    return shifted
-
-
-def lop3(a: Any, b: Any, c: Any, table: int) -> Any:
-    """lop3.b32: bit i of the table is the result where (a, b, c) spell i; works on integers and arrays."""
-    result = a & 0
-    for i in range(8):
-        if table >> i & 1:
-            result = result | ((a if i & 4 else ~a) & (b if i & 2 else ~b) & (c if i & 1 else ~c))
-    return result & 0xFFFFFFFF
-
-
-def prmt(a: Any, b: Any, c: Any) -> Array:
-    """prmt.b32, default mode: each selector nibble picks a byte of {b, a}; its top bit replicates the sign."""
-    a, b, c = (np.asarray(v, dtype=np.uint64) for v in (a, b, c))
-    source = a | (b << np.uint64(32))
-    result = np.zeros(np.broadcast(a, b, c).shape, dtype=np.uint64)
-    for i in range(4):
-        nibble = (c >> np.uint64(4 * i)) & np.uint64(15)
-        byte = (source >> ((nibble & np.uint64(7)) * np.uint64(8))) & np.uint64(0xFF)
-        byte = np.where(nibble & np.uint64(8), (byte >> np.uint64(7)) * np.uint64(0xFF), byte)
-        result |= byte << np.uint64(8 * i)
-    return result
-
-
-def bfe(x: Any, position: Any, length: Any, signed: bool, bits: int) -> Array:
-    x, position, length = np.broadcast_arrays(np.asarray(x, dtype=object), position, length)
-
-    def one(v: int, p: int, n: int) -> int:
-        v, p, n = int(v), int(p) & 255, int(n) & 255
-        field = (v >> p) & ((1 << n) - 1) if n else 0
-        sign = v >> min(p + n - 1, bits - 1) & 1 if signed and n else 0
-        held = max(0, min(n, bits - p))
-        return (field | (-1 << held) if sign else field) & ((1 << bits) - 1)
-
-    return np.vectorize(one, otypes=[np.uint64])(x, position, length)
-
-
-def bfi(a: Any, b: Any, position: Any, length: Any, bits: int) -> Array:
-    def one(x: int, y: int, p: int, n: int) -> int:
-        mask = (((1 << (int(n) & 255)) - 1) << (int(p) & 255)) & ((1 << bits) - 1)
-        return (int(y) & ~mask) | ((int(x) << (int(p) & 255)) & mask)
-
-    return np.vectorize(one, otypes=[np.uint64])(*np.broadcast_arrays(a, b, position, length))
-
-
-def bits_of(name: str, x: Any, bits: int) -> Array:
-    """popc, clz, brev, bfind of unsigned values."""
-    table = {
-        "popc": lambda v: bin(v).count("1"),
-        "clz": lambda v: bits - v.bit_length(),
-        "brev": lambda v: int(f"{v:0{bits}b}"[::-1], 2),
-        "bfind": lambda v: v.bit_length() - 1 & 0xFFFFFFFF,
-    }
-    return np.vectorize(lambda v: table[name](int(v)), otypes=[np.uint64])(np.asarray(x))
-
-
-def funnel(a: Any, b: Any, c: Any, left: bool, wrap: bool) -> Array:
-    """shf.{l,r}.{wrap,clamp}.b32 of the 64-bit value {b, a}."""
-    a, b, c = (np.asarray(v, dtype=np.uint64) for v in (a, b, c))
-    n = c & np.uint64(31) if wrap else np.minimum(c, np.uint64(32))
-    both = a | (b << np.uint64(32))
-    return ((both << n) >> np.uint64(32) if left else both >> n) & np.uint64(0xFFFFFFFF)
-
-
-def mulhi64(a: Any, b: Any, signed: bool) -> Array:
-    return np.vectorize(lambda x, y: (int(x) * int(y) >> 64) & (2**64 - 1), otypes=[np.uint64])(a, b)
 
 
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">"}
@@ -172,7 +64,7 @@ def _integer(parts: tuple[str, ...], kind: str) -> Operation | None:
     name, bits = parts[0], INTEGERS[kind]
     mask, unsigned, signed = f"{(1 << bits) - 1:#x}", f"u{bits}", kind[0] == "s"
     two, wide = (kind, kind), f"{kind[0]}{2 * bits}"
-    if name == "mul" and "wide" in parts or name == "mad" and "wide" in parts:
+    if (name == "mul" and "wide" in parts) or (name == "mad" and "wide" in parts):
         product = f"np.multiply({{0}},{{1}},dtype=np.{'int' if signed else 'uint'}{2 * bits})"
         wider = f"{(1 << 2 * bits) - 1:#x}"
         if name == "mul":
@@ -301,7 +193,9 @@ def operation(opcode: str) -> Operation | None:
     return _integer(parts, kind) if kind in INTEGERS else None
 
 
-NAMES: dict[str, Any] = {
-    f.__name__: f for f in (sdiv, srem, vdiv, vrem, shl, shr, sar, lop3, prmt, bfe, bfi, bits_of, funnel, mulhi64)
-}
-NAMES |= {n: getattr(formats, n) for n in dir(formats) if callable(getattr(formats, n)) and n[0] != "_"} | {"np": np}
+def _functions(module: Any) -> dict[str, Any]:
+    return {n: v for n, v in vars(module).items() if callable(v) and n[0] != "_"}
+
+
+# what the expressions may call
+NAMES: dict[str, Any] = {**_functions(formats), **_functions(bit_functions), "np": np}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .machine import Fiber
+from .state import Fiber
 
 
 def fence_proxy_async(f: Fiber) -> None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .ptx import Immediate, Instruction, Kernel, Memory, Operand, Pair, PtxError, Register, Special, Symbol, Vector
+from .syntax import Immediate, Instruction, Kernel, Memory, Operand, Pair, PtxError, Register, Special, Symbol, Vector
 
-SUSPENDING = ("bar.sync", "barrier.sync", "barrier.cta.sync", "barrier.cluster.wait", "wgmma.wait_group")
-SUSPENDING += ("cp.async.bulk.wait_group", "setmaxnreg.inc")
+SUSPENDING = ("bar.sync", "barrier.sync", "barrier.cta.sync", "bar.cta.sync", "barrier.cluster.wait", "setmaxnreg.inc",
+              "wgmma.wait_group", "cp.async.bulk.wait_group")  # fmt: skip
 _NO_RESULT = {"st", "bra", "ret", "exit", "bar", "barrier", "fence", "membar", "cp", "setmaxnreg", "prefetch"}
-_NO_RESULT |= {"prefetchu", "stmatrix", "red", "trap", "brkpt", "nanosleep", "griddepcontrol", "discard", "applypriority"}
+_NO_RESULT |= {"prefetchu", "stmatrix", "red", "trap", "brkpt", "nanosleep", "griddepcontrol", "discard"}
+_NO_RESULT |= {"applypriority"}
 _VARYING_SPECIAL = ("%tid", "%laneid", "%lanemask")
 _WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 

@@ -1,4 +1,4 @@
-"""Number formats and the arithmetic that numpy does not give bit for bit: conversions, fused multiply-add, approximations.
+"""Number formats, and what numpy does not give bit for bit: conversions, fused multiply-add, approximations.
 
 All functions work on arrays of any shape; `*_bits` arguments and results are unsigned integers. The results of
 the `.approx` instructions are rounded from float64, which lies within every error bound that the PTX ISA states.
@@ -135,7 +135,8 @@ def fma(a: Any, b: Any, c: Any) -> Array:
 def ftz(x: Any) -> Array:
     """Subnormal float32 values become zero of the same sign (.ftz)."""
     x = floats(x)
-    return np.where(np.abs(x) < _F32_TINY, np.copysign(np.float32(0), x), x)
+    result: Array = np.where(np.abs(x) < _F32_TINY, np.copysign(np.float32(0), x), x)
+    return result
 
 
 def saturate(x: Any) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .formats import Array
-from .machine import LANES, Fiber, lanes_of, mask_of
+from .state import LANES, Fiber, lanes_of, mask_of
 
 
 def one(f: Fiber, number: int, row: Array) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .findings import EmulatorError
 from .formats import Array
-from .machine import SHARED_WINDOW, Fiber
+from .state import SHARED_WINDOW, Fiber
 
 Access = Literal["in", "out", "inout"]
 

@@ -16,13 +16,14 @@ import numpy as np
 from . import emit
 from .alu import INTEGERS, NAMES, Operation, operation
 from .flow import Flow, defs, uses
-from .machine import RANK_SHIFT, SHARED_WINDOW
-from .ptx import Instruction, Memory, Operand, Register, Sink, Special, Symbol, Vector
+from .state import RANK_SHIFT, SHARED_WINDOW
+from .syntax import Instruction, Memory, Operand, Register, Sink, Special, Symbol, Vector
 
 if TYPE_CHECKING:
     from .translate import Translator
 
-_DTYPES = {"pred": np.bool_, **{k: np.dtype(f"u{v // 8}") for k, v in INTEGERS.items()}, "f32": np.uint32}
+_DTYPES: dict[str, Any] = {"pred": np.bool_, "f32": np.uint32}
+_DTYPES |= {kind: np.dtype(f"u{bits // 8}") for kind, bits in INTEGERS.items()}
 _LOW = (1 << RANK_SHIFT) - 1
 
 
@@ -45,7 +46,8 @@ def lift(op: Operation) -> Callable[..., int]:
     """`op` on plain integers: its vector expression on arrays of one lane."""
     names = [f"a{i}" for i in range(len(op.sources))]
     function = eval(f"lambda {', '.join(names)}: {op.vector.format(*names)}", dict(NAMES))
-    views = {"f32": np.float32} | {k: np.dtype(f"i{v // 8}") for k, v in INTEGERS.items() if k[0] == "s"}
+    views: dict[str, Any] = {k: np.dtype(f"i{v // 8}") for k, v in INTEGERS.items() if k[0] == "s"}
+    views["f32"] = np.float32
 
     def call(*bits: int) -> int:
         arrays = [
@@ -147,4 +149,3 @@ def _parameter(instruction: Instruction, node: Callable[..., Node], owner: Trans
         width = max(16, 8 * size)
         made.append(node(Operation(f"u{width}", (), "", f"{text}&{(1 << width) - 1:#x}"), item))
     return made
-

@@ -82,7 +82,7 @@ class Order:
 
 
 class Shadow:
-    """For each cell of one CTA's shared memory the last writer (event + 1) << 32 | the set of readers since; 0: never."""
+    """For each cell of a CTA's shared memory: (last writer + 1) << 32 | the set of readers since; 0: never written."""
 
     def __init__(self, order: Order, cells: int) -> None:
         self.order = order

@@ -8,144 +8,33 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass, field
-from typing import Any
 
+from .syntax import (
+    Immediate,
+    Instruction,
+    Kernel,
+    Memory,
+    Module,
+    Operand,
+    Pair,
+    Param,
+    PtxError,
+    Register,
+    SharedSymbol,
+    Sink,
+    Special,
+    Symbol,
+    Vector,
+)  # fmt: skip
 
-class PtxError(ValueError):
-    """The text is not PTX that this reader understands; the message names the line."""
-
-
-@dataclass(frozen=True)
-class Register:
-    name: str
-
-
-@dataclass(frozen=True)
-class Immediate:
-    """`value` holds the bits: two's complement for integers, the encoding for floats (`bits` 32 or 64, 0: integer)."""
-
-    value: int
-    bits: int = 0
-
-
-@dataclass(frozen=True)
-class Symbol:
-    name: str
-
-
-@dataclass(frozen=True)
-class Special:
-    name: str
-
-
-@dataclass(frozen=True)
-class Sink:
-    """The operand `_`: a result that is thrown away."""
-
-
-@dataclass(frozen=True)
-class Vector:
-    items: tuple[Operand, ...]
-
-
-@dataclass(frozen=True)
-class Memory:
-    """`[base + offset]`, or `[map, {coordinates}]` of a tensor copy."""
-
-    base: Operand
-    offset: int = 0
-    coordinates: tuple[Operand, ...] = ()
-
-
-@dataclass(frozen=True)
-class Pair:
-    """`destination | predicate`."""
-
-    first: Operand
-    second: Operand
-
-
-Operand = Register | Immediate | Symbol | Special | Sink | Vector | Memory | Pair
-
-
-@dataclass
-class Instruction:
-    """One statement; `loc` is (file, line) of the nearest `.loc` above it, where there is one."""
-
-    opcode: str
-    operands: tuple[Operand, ...]
-    guard: Register | None
-    negated: bool
-    line: int
-    loc: tuple[str, int] | None
-    text: str
-    parts: tuple[str, ...] = ()
-    mods: frozenset[str] = frozenset()
-
-    def __post_init__(self) -> None:
-        self.parts = tuple(self.opcode.split("."))
-        self.mods = frozenset(self.parts[1:])
-
-    @property
-    def where(self) -> str:
-        source = f" ({self.loc[0]}:{self.loc[1]})" if self.loc else ""
-        return f"PTX line {self.line}{source}: {self.text}"
-
-
-@dataclass(frozen=True)
-class Param:
-    name: str
-    bytes: int
-    align: int
-
-
-@dataclass(frozen=True)
-class SharedSymbol:
-    """`bytes` is 0 for the extern array: dynamic shared memory."""
-
-    name: str
-    bytes: int
-    align: int
-
-
-@dataclass
-class Kernel:
-    """One `.entry`: `registers` gives the width in bits of each name (1 for predicates)."""
-
-    name: str
-    params: list[Param]
-    registers: dict[str, int] = field(default_factory=dict)
-    shared: list[SharedSymbol] = field(default_factory=list)
-    body: list[Instruction] = field(default_factory=list)
-    labels: dict[str, int] = field(default_factory=dict)
-    reqntid: tuple[int, int, int] | None = None
-    program: Any = None  # the translation, made at the first launch
-
-
-@dataclass
-class Module:
-    """The kernels of one PTX text, by name, in order."""
-
-    kernels: dict[str, Kernel]
-    target: str
-    version: str
-
-    def kernel(self, name: str | None = None) -> Kernel:
-        """The kernel called `name`, or the only one; `PtxError` where that is not one kernel."""
-        if name is None and len(self.kernels) == 1:
-            return next(iter(self.kernels.values()))
-        if name not in self.kernels:
-            raise PtxError(f"no kernel {name!r} in this module, which has {', '.join(self.kernels) or 'none'}")
-        return self.kernels[name]
-
+__all__ = ["Module", "PtxError", "parse", "split_operands"]
 
 WIDTHS = {"pred": 1, "b8": 8, "u8": 8, "s8": 8, "b16": 16, "u16": 16, "s16": 16, "f16": 16, "b32": 32, "u32": 32}
 WIDTHS |= {"s32": 32, "f32": 32, "f16x2": 32, "b64": 64, "u64": 64, "s64": 64, "f64": 64}
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"]*\"|[\w$%@.:!|+\-*<>=&^~]+|[{}()\[\],;]|\n|[ \t\r]+", re.S)
 _LABEL = re.compile(r"[\w$]+:(?!:)")
-_IGNORED = (".pragma", ".weak", ".visible", ".alias", ".section", ".maxnreg", ".minnctapersm", ".maxntid")
-_IGNORED_PREFIX = ("maxclusterrank", "explicitcluster", "reqnctapercluster", "blocksareclusters")
+# directives that end with their line, and those of them that change nothing here
+_LINES = (".version", ".target", ".address_size", ".file", ".loc", ".pragma", ".alias", ".section")
 
 
 def parse(text: str) -> Module:
@@ -200,9 +89,7 @@ class _Reader:
                 if "\n" in token:
                     line += token.count("\n")
                     joined = "".join(buffer).lstrip()
-                    if not depth and joined.startswith((".version", ".target", ".address_size", ".file", ".loc")):
-                        flush()
-                    elif not depth and joined.startswith((".reqntid", ".section", *_IGNORED)) and ";" not in joined:
+                    if not depth and joined.startswith(_LINES) and ";" not in joined:
                         flush()
                 if buffer:
                     buffer.append(" ")
@@ -274,7 +161,7 @@ class _Reader:
         return "".join(f"@{number}" for number in self.numbers[1:])
 
     def entry(self, text: str, line: int) -> Kernel:
-        match = re.search(r"\.entry\s+([\w$]+)\s*(?:\((.*)\))?", text, re.S)
+        match = re.search(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?", text, re.S)
         if not match:
             raise PtxError(f"line {line}: cannot read this .entry")
         params = []
@@ -285,7 +172,11 @@ class _Reader:
                 raise PtxError(f"line {line}: cannot read the parameter {item!r}")
             width = WIDTHS[array[1]] // 8
             params.append(Param(array[2], width * int(array[3] or 1), int(sizes[1]) if sizes else width))
-        return Kernel(match[1], params)
+        kernel = Kernel(match[1], params)
+        wanted = re.search(r"\.reqntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?", text)
+        if wanted:
+            kernel.reqntid = (int(wanted[1]), int(wanted[2] or 1), int(wanted[3] or 1))
+        return kernel
 
     def directive(self, text: str, line: int, kernel: Kernel | None) -> bool:
         words = text.split()
@@ -310,15 +201,8 @@ class _Reader:
             size = 0 if ".extern" in words else width * int(array[3] or 1)
             symbol = SharedSymbol(array[2], size, int(align[1]) if align else width)
             (kernel.shared if kernel else self.shared).append(symbol)
-        elif words[0] == ".reqntid" and kernel is None:
-            pass
-        elif words[0] in (".version", ".target", ".address_size", *_IGNORED) or words[0][1:] in _IGNORED_PREFIX:
-            pass
-        elif words[0] != ".reqntid":
+        elif words[0] not in _LINES:
             raise PtxError(f"line {line}: directive {words[0]} is not understood")
-        if words[0] == ".reqntid" and kernel is not None:
-            x, y, z = [*(int(n) for n in re.findall(r"\d+", text)), 1, 1][:3]
-            kernel.reqntid = (x, y, z)
         return True
 
     def instruction(self, text: str, line: int) -> Instruction:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .barriers import ClusterBarrier
 from .findings import EmulatorError
-from .machine import Cluster, Cta, Fiber, Machine, Warp
+from .machine import Machine
+from .state import Cluster, Cta, Fiber, Warp
 from .wgmma import Warpgroup
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .barriers import locate
 from .formats import Array
-from .machine import RANK_SHIFT, RESERVED, SHARED_WINDOW, Cta, Fiber
+from .mbarriers import locate
 from .memory import global_load, global_store
+from .state import RANK_SHIFT, RESERVED, SHARED_WINDOW, Cta, Fiber
 
 SWIZZLE_MASKS = {"none": 0, "32B": 1, "64B": 3, "128B": 7}
 _OFFSET = (1 << RANK_SHIFT) - 1
@@ -20,7 +20,8 @@ _OFFSET = (1 << RANK_SHIFT) - 1
 
 def swizzle(chunks: Array, mask: int) -> Array:
     """16-byte chunk numbers of absolute shared addresses, swizzled: address bits 4..6 ^= bits 7..9, by `mask`."""
-    return chunks ^ ((chunks >> 3) & mask)
+    result: Array = chunks ^ ((chunks >> 3) & mask)
+    return result
 
 
 def _span(f: Fiber, number: int, addresses: Array, size: int, align: int, cluster: bool) -> tuple[Cta, Array, Array]:

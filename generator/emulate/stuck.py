@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .barriers import MBarrier
-from .machine import Fiber, Machine
+from .machine import Machine
+from .mbarriers import MBarrier
+from .state import Fiber
 
 
 def _why(fiber: Fiber) -> tuple[str, dict[str, Any]]:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .barriers import locate, lookup, reach
 from .formats import Array
-from .machine import PARAM_WINDOW, Fiber, Warp
+from .mbarriers import locate, lookup, reach
 from .memory import Buffer
 from .shared import SWIZZLE_MASKS, swizzle
+from .state import PARAM_WINDOW, Fiber
 
 if TYPE_CHECKING:
     from .launch import TensorMap
@@ -245,5 +245,3 @@ def bulk_wait(f: Fiber, number: int, pending: int, read: bool) -> bool:
             warp.known_async |= 1 << copy.event
     del warp.bulk[: len(done)]
     return True
-
-

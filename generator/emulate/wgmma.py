@@ -9,19 +9,15 @@ The order of summation in the tensor core is not documented: numpy's float32 pro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .formats import DTYPES, F16_TO_F32, Array
-from .machine import RESERVED, Cta, Fiber, Machine, Warp, slice_or
-from .shared import swizzle
+from .descriptors import convert, gather
+from .formats import Array
+from .machine import Machine
+from .state import RESERVED, Cta, Fiber, Warp
 
 FLOP_PER_CLOCK = 4096  # dense 16-bit per SM, for the timeline alone
-_MASKS = {0: 0, 1: 7, 2: 3, 3: 1}  # descriptor bits 62-63: none, 128 B, 64 B, 32 B
-_GATHERS: dict[Any, tuple[Array, Any]] = {}
-_E4M3 = np.arange(256, dtype=np.uint8).view(DTYPES["e4m3"]).astype(np.float32)
-_E5M2 = np.arange(256, dtype=np.uint8).view(DTYPES["e5m2"]).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,8 @@ def touch(warp: Warp, which: int, number: int, write: bool) -> None:
     if accumulator.last > warp.waited_operations():
         text = (
             "accumulator registers are used while a wgmma that owns them is in flight\n    "
-            f"{warp.machine.line(warp.group.ops[accumulator.last - 1].number)}\n  what would order them: wgmma.wait_group"
+            f"{warp.machine.line(warp.group.ops[accumulator.last - 1].number)}\n"
+            "  what would order them: wgmma.wait_group"
         )
         warp.machine.fault("wgmma-registers", warp, number, text)
     accumulator.fenced = False
@@ -244,16 +241,10 @@ def _operand(group: Warpgroup, ops: list[Operation], descriptors: list[int], row
     """The (rows, K of all `ops`) float32 matrix that the descriptors name, its reads checked and noted."""
     cta, machine, number = group.cta, group.machine, ops[0].number
     first = descriptors[0]
-    starts = tuple(((d & 0x3FFF) - (first & 0x3FFF)) for d in descriptors)
     start = first & 0x3FFF
     if first >> 49 & 7:
         machine.fault("wgmma", last, number, "a matrix descriptor with a base offset is not emulated", fatal=True)
-    key = first >> 16, starts, start % 64, rows, kind, mn
-    found = _GATHERS.get(key)
-    if found is None:
-        index = _index(first, starts, start % 64, rows, DTYPES[kind].itemsize if kind != "tf32" else 4, mn)
-        found = _GATHERS[key] = index, slice_or(index)
-    index, span = found
+    key, index, span = gather(descriptors, rows, kind, mn)
     base = start - start % 64
     low = span.start if isinstance(span, slice) else int(span[0])
     high = span.stop if isinstance(span, slice) else int(span[-1]) + 1
@@ -268,50 +259,9 @@ def _operand(group: Warpgroup, ops: list[Operation], descriptors: list[int], row
     writers = tuple(sorted({value >> 32 for value in cta.shadow.distinct(cells)[1]}))
     cached = cta.operands.get((key, base))
     if cached is not None and cached[0] == writers and all(machine.order.events[w - 1].asynchronous for w in writers):
-        return cached[1]
-    values = _convert(cta.chunks[index + base], kind)
+        kept: Array = cached[1]
+        return kept
+    values = convert(cta.chunks[index + base], kind)
     matrix = values.T if mn else values
     cta.operands[key, base] = writers, matrix
     return matrix
-
-
-def _convert(chunks: Array, kind: str) -> Array:
-    if kind == "f16":
-        return F16_TO_F32.take(chunks.view(np.uint16))
-    if kind == "bf16":
-        return (chunks.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    if kind == "tf32":
-        return (chunks.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
-    table = {"e4m3": _E4M3, "e5m2": _E5M2}.get(kind)
-    if table is not None:
-        return table.take(chunks.view(np.uint8))
-    return chunks.view(DTYPES[kind]).astype(np.float32)
-
-
-def _index(descriptor: int, starts: tuple[int, ...], phase: int, rows: int, element: int, mn: bool) -> Array:
-    """Chunk numbers relative to the 1 KiB of the start: (rows, chunks along K), or (K, chunks along M or N).
-
-    The canonical layouts of the PTX ISA ("Shared memory matrix layout" of wgmma) with T = 16 bytes of elements:
-    K-major: rows in groups of eight, SBO apart, one swizzle span between rows; without swizzle LBO between the
-    two core matrices along K. M/N-major: spans of T * {1, 2, 4, 8} elements, LBO apart, eight k in a block, SBO
-    between blocks; without swizzle the two offsets change places.
-    """
-    lbo, sbo = descriptor >> 16 & 0x3FFF, descriptor >> 32 & 0x3FFF
-    mask = _MASKS[descriptor >> 62 & 3]
-    span = mask + 1  # chunks
-    if not mn:
-        r, c = np.arange(rows)[:, None], np.arange(2)[None, :]
-        if mask:
-            one = r % 8 * span + r // 8 * sbo + c
-        else:
-            one = r % 8 + r // 8 * sbo + c * lbo
-        chunks = np.concatenate([one + s for s in starts], axis=1)
-    else:
-        per = 16 // element
-        k, c = np.arange(32 // element)[:, None], np.arange(rows // per)[None, :]
-        if mask:
-            one = c % span + c // span * lbo + k % 8 * span + k // 8 * sbo
-        else:
-            one = k % 8 + c * sbo + k // 8 * lbo
-        chunks = np.concatenate([one + s for s in starts], axis=0)
-    return swizzle(chunks + phase, mask)
