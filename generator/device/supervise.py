@@ -87,6 +87,7 @@ class Supervisor:
             stderr=self._log,
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, search))},
+            cwd=_PACKAGE_ROOT,  # -m looks in the working folder first: no other copy of this package may be found there
         )
         self._lines = queue.Queue()
         threading.Thread(target=_forward, args=(self._process.stdout, self._lines), daemon=True).start()

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from generator.canonical import digest
 from generator.plan.explanation import explain
 from generator.plan.prediction import Prediction, predict
 from generator.plan.rule import Rule
 from generator.plan.types import Plan
-from generator.point import Point
+
+if TYPE_CHECKING:
+    from generator.point import Point  # a pydantic model: GPU hosts, which read plans, need not have pydantic
 
 __all__ = ["Prediction", "explain", "folder_name", "identity", "plan", "predict", "rules"]
 
