@@ -46,7 +46,7 @@ def bench(variants: Sequence[Variant], supervisor: Supervisor, options: Timing =
             device = supervisor.start()
             request = {
                 "do": "bench",
-                "folders": [str(variant.folder) for variant in left],
+                "folders": [str(variant.folder.resolve()) for variant in left],
                 "problem": dict(problem),
                 "rounds": options.rounds,
                 "sustained_rounds": options.sustained_rounds,

@@ -45,7 +45,7 @@ def validate(
         started = time.perf_counter()
         request = {
             "do": "validate",
-            "folder": str(variant.folder),
+            "folder": str(variant.folder.resolve()),
             "problems": options.problems if isinstance(options.problems, str) else list(options.problems),
             "repeats": options.repeats,
             "seed": seed,
