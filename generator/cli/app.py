@@ -49,7 +49,7 @@ class Commands(TyperGroup):
             say("interrupted: what was finished is kept, and the same command takes it up from there")
             raise typer.Exit(130) from None
         except Exception as error:
-            if not isinstance(error, _expected()):
+            if not type(error).__module__.startswith("generator.") or not isinstance(error, _expected()):
                 raise
             say(f"error: {error}", style="red")
         raise typer.Exit(2)
