@@ -24,7 +24,7 @@ from generator.build.toolchain import ToolchainError
 __all__ = ["Compiled", "Pool", "Task"]
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_LULL_SECONDS = 1.0
+_SHORTEST_LULL_SECONDS = 1.0
 _PATIENCE_SECONDS = 5.0  # for a service to go once its input has ended
 
 
@@ -70,6 +70,7 @@ class Pool:
         self._arch, self._workers, self._timeout = arch, workers, timeout
         self._service: subprocess.Popen[bytes] | None = None
         self._received = b""
+        self._lull = _SHORTEST_LULL_SECONDS  # twice the slowest compile so far
 
     def __enter__(self) -> Pool:
         self._folder = Path(tempfile.mkdtemp(prefix="warpwright-build-"))
@@ -84,13 +85,15 @@ class Pool:
     def run(self, tasks: list[Task]) -> Iterator[Compiled | None]:
         """Yield the outcome of each task as it ends, in any order, and None when nothing has ended for a while.
 
+        A while is twice the slowest compile so far: what still runs then may hang.
+
         Raises ToolchainError where the service cannot start at all.
         """
         waiting, running = list(enumerate(tasks)), dict[int, Task]()
         while waiting or running:
             service = self._service or self._start()
             self._fill(service, waiting, running)
-            answer = self._answer(service, _LULL_SECONDS)
+            answer = self._answer(service, self._lull)
             if answer == {}:
                 yield None
                 continue
@@ -101,6 +104,8 @@ class Pool:
                     yield self._collect(number, task, {"end": "lost", "code": 0})
                 continue
             done = self._collect(answer["id"], running.pop(answer["id"]), answer)
+            if done.failure is None:
+                self._lull = max(self._lull, 2 * done.facts["seconds"])
             self._fill(service, waiting, running)  # first, as the caller may take its time over what it gets
             yield done
 
