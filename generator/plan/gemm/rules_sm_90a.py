@@ -16,8 +16,40 @@ BUDGET: RuleSet[Choices] = RuleSet()
 Finding = tuple[object, object, object] | None
 
 
+_FACTORS = ("f16", "bf16")
+_MAX_GROUP = 1024
+
+
 def _multiples(step: int, low: int, high: int) -> range:
     return range(-(-low // step) * step, high + 1, step)
+
+
+# Operands -------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("operand.dtype", "kernel")
+def _(c: Choices) -> Finding:
+    """wgmma multiplies A and B of one and the same 16-bit type"""
+    a, b = c.point.kernel.a.dtype, c.point.kernel.b.dtype
+    if a == b and a in _FACTORS:
+        return None
+    nearest = next((name for name in (a, b) if name in _FACTORS), _FACTORS[0])
+    return f"a.dtype {a}, b.dtype {b}", "both f16 or both bf16", f"both {nearest}"
+
+
+@SHAPE.add("operand.major", "kernel")
+def _(c: Choices) -> Finding:
+    """the mode of stride 1 is one of the matrix's own: m or k of A, n or k of B, m or n of C and D"""
+    kernel = c.point.kernel
+    for name, operand, legal in (
+        ("a", kernel.a, "km"),
+        ("b", kernel.b, "kn"),
+        ("c", kernel.c, "nm"),
+        ("d", kernel.d, "nm"),
+    ):
+        if operand is not None and operand.major not in legal:
+            return f"{name}.major {operand.major}", f"{legal[1]} or {legal[0]}", f"{name}.major {legal[0]}"
+    return None
 
 
 # Warps ---------------------------------------------------------------------------------------------------
@@ -78,6 +110,16 @@ def _(c: Choices) -> Finding:
     return None if k in legal else (k, f"a multiple of {step} up to {c.arch.tma_box}", nearest_of(k, legal))
 
 
+# Tile schedule --------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("scheduler.group", "design.scheduler.group")
+def _(c: Choices) -> Finding:
+    """a band is at most 1024 clusters wide: no L2 holds more, and its tile index stays within 32 bits"""
+    group = c.point.design.scheduler.group
+    return None if group <= _MAX_GROUP else (group, _MAX_GROUP, _MAX_GROUP)
+
+
 # Clusters ------------------------------------------------------------------------------------------------
 
 
@@ -103,30 +145,26 @@ def _(c: Choices) -> Finding:
     return None if size <= most else (f"{cluster.m}x{cluster.n}", f"{most} CTAs", f"{min(cluster.m, 2)}x2")
 
 
-def _multicast(rows: int, depth: int, major: str, peers: int) -> tuple[int, int]:
-    """Return the extent that multicast divides among `peers` CTAs and the share of each."""
+def _multicast(peers: int, rows: int, depth: int, major: str) -> Finding:
+    # Multicast divides the extent that is not contiguous.
     extent = rows if major == "k" else depth
-    return extent, extent // peers if extent % peers == 0 else 0
+    if peers == 1 or extent % (8 * peers) == 0:
+        return None
+    return peers, f"{extent} / {peers} a multiple of 8", nearest_of(peers, (1, 2) if extent % 16 == 0 else (1,))
 
 
 @SHAPE.add("multicast.a", "design.cluster.n")
 def _(c: Choices) -> Finding:
     """each CTA of a cluster row loads a share of A that is a multiple of 8 rows (one swizzle pattern)"""
-    design, peers = c.point.design, c.point.design.cluster.n
-    extent, share = _multicast(design.tile.m, design.tile.k, c.point.kernel.a.major, peers)
-    if peers == 1 or (share and share % 8 == 0):
-        return None
-    return peers, f"{extent} / {peers} a multiple of 8", nearest_of(peers, [p for p in (1, 2) if extent % (8 * p) == 0])
+    tile = c.point.design.tile
+    return _multicast(c.point.design.cluster.n, tile.m, tile.k, c.point.kernel.a.major)
 
 
 @SHAPE.add("multicast.b", "design.cluster.m")
 def _(c: Choices) -> Finding:
     """each CTA of a cluster column loads a share of B that is a multiple of 8 rows (one swizzle pattern)"""
-    design, peers = c.point.design, c.point.design.cluster.m
-    extent, share = _multicast(design.tile.n, design.tile.k, c.point.kernel.b.major, peers)
-    if peers == 1 or (share and share % 8 == 0):
-        return None
-    return peers, f"{extent} / {peers} a multiple of 8", nearest_of(peers, [p for p in (1, 2) if extent % (8 * p) == 0])
+    tile = c.point.design.tile
+    return _multicast(c.point.design.cluster.m, tile.n, tile.k, c.point.kernel.b.major)
 
 
 # Epilogue ------------------------------------------------------------------------------------------------
@@ -140,6 +178,15 @@ def _(c: Choices) -> Finding:
         return f"{wanted} tile operands", "1", "1"
     if given != bool(wanted):
         return ("given", "absent", "remove it") if given else ("absent", "given", "{dtype: f16, major: n}")
+    return None
+
+
+@SHAPE.add("epilogue.dtype", "kernel.epilogue")
+def _(c: Choices) -> Finding:
+    """an operation takes a dtype only for a vector operand; a tile operand has that of kernel.c, a scalar f32"""
+    for s in c.steps:
+        if s.step.dtype != "f32" and not any(o.kind in ("vector_m", "vector_n") for o in s.op.operands):
+            return f"{{op: {s.op.name}, dtype: {s.step.dtype}}}", "no dtype", s.op.name
     return None
 
 
@@ -169,7 +216,7 @@ def _(c: Choices) -> Finding:
 @BUDGET.add("stages", "design.stages")
 def _(c: Choices) -> Finding:
     """a ring needs two stages to overlap loading and computing"""
-    return (c.stages, ">= 2", 2) if c.stages < 2 else None
+    return (c.stages, ">= 2", 2 if c.fitting_stages >= 2 else "a smaller tile") if c.stages < 2 else None
 
 
 @BUDGET.add("shared_memory", "design.stages")
@@ -199,9 +246,21 @@ def _(c: Choices) -> Finding:
 @BUDGET.add("registers.accumulator", "design.tile")
 def _(c: Choices) -> Finding:
     """a consumer thread holds its accumulators and 32 registers of addresses, states and one subtile"""
-    tile = c.point.design.tile
-    room = c.consumer_registers - CONSUMER_OVERHEAD
-    if c.accumulators <= room:
+    if _accumulators_fit(c):
         return None
-    n = room * 128 // c.warpgroup_m // 8 * 8
-    return f"{tile.m}x{tile.n} ({c.accumulators} registers)", f"{room} registers", f"{tile.m}x{n}"
+    tile, room = c.point.design.tile, c.consumer_registers - CONSUMER_OVERHEAD
+    # Narrower tiles may get another split, or break a rule of clusters or subtiles: each is tried.
+    narrower = ((n, _with_tile_n(c, n)) for n in range(tile.n - 8, 0, -8))
+    fits = [n for n, other in narrower if _accumulators_fit(other) and not SHAPE.violations(other)]
+    nearest = f"{tile.m}x{fits[0]}" if fits else "a smaller tile.m"
+    return f"{tile.m}x{tile.n} ({c.accumulators} registers)", f"{room} registers", nearest
+
+
+def _accumulators_fit(c: Choices) -> bool:
+    return c.accumulators <= c.consumer_registers - CONSUMER_OVERHEAD
+
+
+def _with_tile_n(c: Choices, n: int) -> Choices:
+    design = c.point.design
+    narrower = design.model_copy(update={"tile": design.tile.model_copy(update={"n": n})})
+    return Choices(c.point.model_copy(update={"design": narrower}))
