@@ -20,6 +20,7 @@ def context(plan: Plan) -> dict[str, Any]:
     c = Choices(Point.model_validate(plan.point, strict=False))
     kernel, design = c.point.kernel, c.point.design
     has_c, by_tma = bool(c.tile_operands), c.subtile_stages > 0
+    c_argument = c.tile_operands[0] if has_c else ""
     vector_axes = sorted({o.kind[-1] for s in c.steps for o, _ in s.arguments if o.kind.startswith("vector")})
     majors = {"a": kernel.a.major, "b": kernel.b.major, "d": kernel.d.major}
     if kernel.c is not None:
@@ -37,11 +38,11 @@ def context(plan: Plan) -> dict[str, Any]:
         "uses_matrix_copies": (by_tma and c.d.bytes == 2) or (has_c and c.c is not None and c.c.bytes == 2),
         "layouts": {operand: _layout(c, operand, major) for operand, major in majors.items()},
         "majors": {operand: "K" if majors[operand] == "k" else "MN" for operand in ("a", "b")},
-        "strides": {operand: _stride(operand, major) for operand, major in majors.items()},
+        "strides": {operand: _stride(operand, major, c_argument) for operand, major in majors.items()},
         "buffers": [_buffer(b.name, b.alignment, b.dtype, b.bytes) for b in plan.buffers],
         "signature": [_parameter(a) for a in plan.arguments],
         "fake_arguments": [_stand_in(a) for a in plan.arguments],
-        "c_argument": c.tile_operands[0] if has_c else "",
+        "c_argument": c_argument,
         "c_guard": _guard(c),
         "launch_arguments": [value for value, _, _ in _kernel_parameters(c)],
         "kernel_parameters": [f"{name}: {kind}" for _, name, kind in _kernel_parameters(c)],
@@ -91,16 +92,17 @@ def _layout(c: Choices, operand: str, major: str) -> dict[str, str]:
     return {"kind": kind, "order": "(0, 1, 2)" if inner else "(1, 0, 2)"}
 
 
-def _stride(operand: str, major: str) -> str:
+def _stride(operand: str, major: str, c_argument: str) -> str:
     """Return the stride tuple of a matrix as the kernel sees it: (row mode, column mode, batch)."""
     # Mode positions in the argument's shape (L, rows, columns); B arrives as (L, K, N) and is seen as (N, K).
     row, column = (2, 1) if operand == "b" else (1, 2)
     names = {"a": ("m", "depth"), "b": ("n", "depth"), "c": ("m", "n"), "d": ("m", "n")}[operand]
     alignment = f"{operand.upper()}_ALIGNMENT"
-    batch = f"apart(batches, {operand}.stride[0], {alignment})"
+    argument = c_argument if operand == "c" else operand
+    batch = f"apart(batches, {argument}.stride[0], {alignment})"
     if major == names[0]:
-        return f"(1, apart({names[1]}, {operand}.stride[{column}], {alignment}), {batch})"
-    return f"(apart({names[0]}, {operand}.stride[{row}], {alignment}), 1, {batch})"
+        return f"(1, apart({names[1]}, {argument}.stride[{column}], {alignment}), {batch})"
+    return f"(apart({names[0]}, {argument}.stride[{row}], {alignment}), 1, {batch})"
 
 
 def _buffer(name: str, alignment: int, element: str, size: int) -> dict[str, Any]:
@@ -122,6 +124,7 @@ def _stand_in(a: Argument) -> str:
 
 
 def _guard(c: Choices) -> str:
+    """Return the argument that switches the tile operand off where it is zero, "" where nothing does."""
     for s in c.steps:
         names = {operand.name: argument for operand, argument in s.arguments}
         for operand, _ in s.arguments:

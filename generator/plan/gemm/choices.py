@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from generator.epilogue import registry
+from generator.epilogue.chain import argument_names
 from generator.epilogue.op import EpilogueOp, EpilogueOperand
 from generator.plan.arch import Arch, arch
 from generator.plan.dtypes import Dtype, dtype
@@ -74,16 +75,10 @@ class Choices:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        used: dict[str, int] = {}
-        steps = []
-        for step in self.point.kernel.epilogue:
-            op = registry.get(step.op)
-            arguments = []
-            for operand in op.operands:
-                used[operand.name] = count = used.get(operand.name, 0) + 1
-                arguments.append((operand, operand.name if count == 1 else f"{operand.name}_{count}"))
-            steps.append(Step(step, op, tuple(arguments)))
-        return tuple(steps)
+        chain = self.point.kernel.epilogue
+        operations = tuple(registry.get(step.op) for step in chain)
+        named = argument_names(operations)
+        return tuple(Step(*parts) for parts in zip(chain, operations, named, strict=True))
 
     @cached_property
     def tile_operands(self) -> tuple[str, ...]:
