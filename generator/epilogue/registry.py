@@ -7,6 +7,7 @@ import importlib.util
 import os
 from pathlib import Path
 
+from generator.epilogue.check import faults
 from generator.epilogue.op import EpilogueOp
 
 __all__ = ["OPS_VARIABLE", "OpError", "folders", "get", "names", "source_path"]
@@ -38,6 +39,9 @@ def _load(path: Path) -> EpilogueOp:
         raise OpError(f"{path}: assigns no EpilogueOp to OP; see docs/epilogue.md")
     if op.name != path.stem:
         raise OpError(f"{path}: OP.name is {op.name!r}; it must be the file's name, {path.stem!r}")
+    found = list(faults(op))
+    if found:
+        raise OpError(f"{path}: {'; '.join(found)}; see docs/epilogue.md")
     return op
 
 
