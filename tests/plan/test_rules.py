@@ -1,0 +1,356 @@
+"""Every rule at its boundary: the last legal value, the first illegal one, and what it names as nearest is legal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import yaml
+
+from generator.plan import plan, rules
+from generator.plan.rule import nearest_of
+from tests.plan.space import point
+
+Changes = Mapping[str, Any]
+
+COOP1 = {"design.consumer_warps": 4}
+COOP3 = {"design.consumer_warps": 12, "design.tile.m": 192}
+PING = {"design.schedule": "pingpong"}
+WITH_C = {"kernel.epilogue": ["alpha", "beta_c"], "kernel.c": {"dtype": "f16", "major": "n"}}
+
+
+def split(producer: int, consumer: int) -> dict[str, Any]:
+    return {"design.registers": {"producer": producer, "consumer": consumer}}
+
+
+def cluster(m: int, n: int) -> dict[str, Any]:
+    return {"design.cluster": {"m": m, "n": n}}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule's neighbours: changes to the plain point that are just legal, and just illegal with the nearest value.
+
+    `repair` turns the text of the nearest value into changes.
+    """
+
+    rule: str
+    legal: list[dict[str, Any]]
+    illegal: list[tuple[dict[str, Any], str]]
+    repair: Callable[[str], Changes]
+    base: dict[str, Any] = field(default_factory=dict)
+
+
+def number(path: str) -> Callable[[str], Changes]:
+    return lambda nearest: {path: int(nearest)}
+
+
+def value(path: str) -> Callable[[str], Changes]:
+    return lambda nearest: {path: yaml.safe_load(nearest)}
+
+
+def at(path: str, *values: Any) -> list[dict[str, Any]]:
+    return [{path: v} for v in values]
+
+
+def near(path: str, nearest: Mapping[Any, Any]) -> list[tuple[dict[str, Any], str]]:
+    return [({path: v}, str(legal)) for v, legal in nearest.items()]
+
+
+def extents(prefix: str, names: str) -> Callable[[str], Changes]:
+    return lambda nearest: {f"{prefix}.{name}": int(v) for name, v in zip(names, nearest.split("x"), strict=True)}
+
+
+CASES = [
+    Case(
+        "operand.dtype",
+        [{"kernel.a.dtype": t, "kernel.b.dtype": t} for t in ("f16", "bf16")],
+        [
+            ({"kernel.a.dtype": "bf16"}, "both bf16"),
+            ({"kernel.a.dtype": "f32"}, "both f16"),
+            ({"kernel.b.dtype": "f32"}, "both f16"),
+            ({"kernel.a.dtype": "f32", "kernel.b.dtype": "f32"}, "both f16"),
+        ],
+        lambda nearest: dict.fromkeys(("kernel.a.dtype", "kernel.b.dtype"), nearest.split()[1]),
+    ),
+    Case(
+        "operand.major",
+        [{f"kernel.{name}.major": major} for name, major in ("am", "ak", "bn", "bk", "dm", "dn")]
+        + [{**WITH_C, "kernel.c.major": major} for major in "mn"],
+        [
+            ({"kernel.a.major": "n"}, "a.major k"),
+            ({"kernel.b.major": "m"}, "b.major k"),
+            ({"kernel.d.major": "k"}, "d.major n"),
+            ({**WITH_C, "kernel.c": {"dtype": "f16", "major": "k"}}, "c.major n"),
+        ],
+        lambda nearest: {f"kernel.{nearest.split()[0]}": nearest.split()[1]},
+    ),
+    Case(
+        "warps.consumer",
+        [COOP1, {"design.consumer_warps": 8}, COOP3],
+        [
+            *near("design.consumer_warps", {1: 4, 3: 4, 5: 4, 9: 8, 10: 8}),
+            ({**COOP3, "design.consumer_warps": 16}, "12"),
+        ],
+        number("design.consumer_warps"),
+    ),
+    Case(
+        "warps.producer",
+        [*at("design.producer_warps", 1, 4), {**WITH_C, "design.producer_warps": 3}],
+        [*near("design.producer_warps", {5: 4, 10**9: 4}), ({**WITH_C, "design.producer_warps": 4}, "3")],
+        number("design.producer_warps"),
+    ),
+    Case(
+        "schedule.pingpong",
+        [{"design.consumer_warps": 8}],
+        near("design.consumer_warps", {4: 8}) + [({**COOP3, "design.tile.m": 128}, "8")],
+        number("design.consumer_warps"),
+        PING,
+    ),
+    Case(
+        "schedule.persistent",
+        at("design.scheduler.kind", "persistent"),
+        near("design.scheduler.kind", {"one_tile": "persistent"}),
+        value("design.scheduler.kind"),
+        PING,
+    ),
+    Case(
+        "tile.m",
+        [*at("design.tile.m", 128, 256), {**PING, "design.tile.m": 64}, {**PING, "design.tile.m": 192}, COOP3],
+        [
+            *near("design.tile.m", {64: 128, 127: 128, 129: 128, 192: 128, 257: 256, 10**30: 256}),
+            ({**PING, "design.tile.m": 63}, "64"),
+            ({**PING, "design.tile.m": 65}, "64"),
+            ({**COOP3, "design.tile.m": 256}, "192"),
+        ],
+        number("design.tile.m"),
+        {"design.tile.n": 64},
+    ),
+    Case(
+        "tile.n",
+        at("design.tile.n", 8, 16, 248, 256),
+        near("design.tile.n", {1: 8, 7: 8, 9: 8, 12: 8, 13: 16, 255: 256, 257: 256, 264: 256, 10**30: 256}),
+        number("design.tile.n"),
+        {"design.tile.m": 128},
+    ),
+    Case(
+        "tile.k",
+        at("design.tile.k", 16, 32, 256),
+        near("design.tile.k", {1: 16, 8: 16, 15: 16, 17: 16, 24: 16, 257: 256, 272: 256, 10**30: 256}),
+        number("design.tile.k"),
+        {"design.tile.n": 8},
+    ),
+    Case(
+        "scheduler.group",
+        at("design.scheduler.group", 1, 1024),
+        near("design.scheduler.group", {1025: 1024, 10**30: 1024}),
+        number("design.scheduler.group"),
+    ),
+    Case(
+        "cluster.m",
+        at("design.cluster.m", 1, 2, 4),
+        near("design.cluster.m", {3: 2, 5: 4, 8: 4, 10**30: 4}),
+        number("design.cluster.m"),
+    ),
+    Case(
+        "cluster.n",
+        at("design.cluster.n", 1, 2, 4),
+        near("design.cluster.n", {3: 2, 5: 4, 8: 4, 10**30: 4}),
+        number("design.cluster.n"),
+    ),
+    Case(
+        "cluster.size",
+        [cluster(2, 2), cluster(4, 1), cluster(1, 4)],
+        [(cluster(4, 2), "2x2"), (cluster(2, 4), "2x2"), (cluster(1, 8), "1x2"), (cluster(8, 1), "2x2")],
+        extents("design.cluster", "mn"),
+    ),
+    Case(
+        "multicast.a",
+        [
+            {"kernel.a.major": "m", "design.tile.k": 16, **cluster(1, 2)},
+            {"kernel.a.major": "m", "design.tile.k": 32, **cluster(1, 4)},
+            {"kernel.a.major": "m", "design.tile.k": 16, **cluster(4, 1)},
+            {"kernel.a.major": "k", "design.tile.k": 16, **cluster(1, 4)},
+        ],
+        [
+            ({"kernel.a.major": "m", "design.tile.k": 16, **cluster(1, 4)}, "2"),
+            ({"kernel.a.major": "m", "design.tile.k": 48, **cluster(1, 4)}, "2"),
+        ],
+        number("design.cluster.n"),
+    ),
+    Case(
+        "multicast.b",
+        [
+            {"design.tile.n": 16, **cluster(2, 1)},
+            {"design.tile.n": 32, **cluster(4, 1)},
+            {"design.tile.n": 8, **cluster(1, 4)},
+            {"kernel.b.major": "n", "design.tile.n": 8, **cluster(4, 1)},
+        ],
+        [
+            ({"design.tile.n": 8, **cluster(2, 1)}, "1"),
+            ({"design.tile.n": 24, **cluster(2, 1)}, "1"),
+            ({"design.tile.n": 16, **cluster(4, 1)}, "2"),
+            ({"design.tile.n": 136, **cluster(4, 1)}, "1"),
+            ({"kernel.b.major": "n", "design.tile.n": 64, "design.tile.k": 16, **cluster(4, 1)}, "2"),
+        ],
+        number("design.cluster.m"),
+    ),
+    Case(
+        "epilogue.operand",
+        [{}, WITH_C],
+        [
+            ({"kernel.c": {"dtype": "f16", "major": "n"}}, "remove it"),
+            ({"kernel.epilogue": ["beta_c"]}, "{dtype: f16, major: n}"),
+            ({**WITH_C, "kernel.epilogue": ["beta_c", "beta_c"]}, "1"),
+        ],
+        lambda nearest: (
+            {"kernel.c": None}
+            if nearest == "remove it"
+            else {"kernel.epilogue": ["beta_c"]}
+            if nearest == "1"
+            else {"kernel.c": yaml.safe_load(nearest)}
+        ),
+    ),
+    Case(
+        "epilogue.dtype",
+        [{"kernel.epilogue": [{"op": "bias_n", "dtype": "bf16"}, "relu"]}],
+        [
+            ({"kernel.epilogue": [{"op": "relu", "dtype": "bf16"}]}, "relu"),
+            ({"kernel.epilogue": [{"op": "alpha", "dtype": "f16"}]}, "alpha"),
+            ({**WITH_C, "kernel.epilogue": [{"op": "beta_c", "dtype": "f16"}]}, "beta_c"),
+        ],
+        lambda nearest: {"kernel.epilogue": [nearest]},
+    ),
+    Case(
+        "epilogue.n",
+        [*at("design.epilogue_n", 8, 16, 32, 64), {"design.tile.n": 24, "design.epilogue_n": 8}],
+        [
+            *near("design.epilogue_n", {1: 8, 7: 8, 12: 8, 24: 16, 65: 64, 128: 64, 10**30: 64}),
+            ({"design.tile.n": 24, "design.epilogue_n": 16}, "8"),
+            ({"design.tile.n": 96, "design.epilogue_n": 64}, "32"),
+        ],
+        number("design.epilogue_n"),
+    ),
+    Case(
+        "epilogue.stages",
+        [*at("design.epilogue_stages", 1, 2, 4, "auto"), {"design.store": "direct"}]
+        + [{"design.epilogue_n": 8, "design.epilogue_stages": 8}],
+        [
+            *near("design.epilogue_stages", {3: 2, 5: 4, 8: 4, 10**30: 4}),
+            ({"design.epilogue_n": 8, "design.epilogue_stages": 16}, "8"),
+            ({"design.store": "direct", "design.epilogue_stages": 1}, "auto"),
+        ],
+        value("design.epilogue_stages"),
+    ),
+    Case(
+        "stages",
+        at("design.stages", 2, 6, "auto"),
+        near("design.stages", {1: 2}),
+        number("design.stages"),
+    ),
+    Case(
+        "shared_memory",
+        at("design.stages", 6),
+        near("design.stages", {7: "6 stages", 10**30: "6 stages"}),
+        lambda nearest: {"design.stages": int(nearest.split()[0])},
+    ),
+    Case(
+        "registers.split",
+        [split(40, 232), split(24, 240), split(32, 240), split(168, 168), {**COOP1, **split(24, 256)}]
+        + [{**COOP3, **split(32, 160)}, {"design.registers": "none"}],
+        [
+            (split(producer, consumer), "auto")
+            for producer, consumer in (
+                (16, 232),  # below 24
+                (41, 232),  # no multiple of 8
+                (40, 233),
+                (24, 264),  # above 256
+                (40, 240),  # 128 * (40 + 2 * 240) = 66,560
+                (176, 168),  # the producer would take
+                (40, 160),  # the consumers would give
+                (-8, 232),
+                (0, 0),
+                (10**30, 10**30),
+            )
+        ]
+        + [({**COOP1, **split(24, 248)}, "none")],
+        value("design.registers"),
+    ),
+    Case(
+        "registers.accumulator",
+        [
+            {**PING, "design.tile.n": 208},
+            {"design.registers": "none", "design.tile.n": 192, **PING},
+            {**COOP1, "design.tile.m": 256, "design.tile.n": 104},
+        ],
+        [
+            ({**PING, "design.tile.n": 216}, "128x208"),
+            ({**PING, "design.tile.n": 256, "design.epilogue_n": 64}, "128x192"),
+            ({**PING, "design.tile.n": 256, **cluster(4, 1)}, "128x192"),
+            ({"design.registers": "none", "design.tile.n": 200, **PING}, "128x192"),
+            ({**COOP1, "design.tile.m": 256, "design.tile.n": 112}, "256x104"),
+            ({**PING, "design.tile.m": 192, "design.tile.n": 256, "design.tile.k": 32}, "192x128"),
+        ],
+        extents("design.tile", "mn"),
+    ),
+]
+
+
+def broken(changes: Changes) -> set[str]:
+    return {violation.rule for violation in plan(point(changes)).violations}
+
+
+def test_every_rule_has_its_boundaries():
+    listed = [rule.id for found in rules().values() for rule in found]
+    assert len(listed) == len(set(listed))
+    assert {case.rule for case in CASES} == set(listed)
+
+
+def test_rules_state_themselves():
+    for found in rules().values():
+        for rule in found:
+            assert rule.statement
+            assert rule.field.split(".")[0] in ("kernel", "design")
+
+
+@pytest.mark.parametrize(
+    ("rule", "changes"), [(case.rule, {**case.base, **changes}) for case in CASES for changes in case.legal]
+)
+def test_the_last_legal_value(rule, changes):
+    assert broken(changes) == set()
+
+
+@pytest.mark.parametrize(
+    ("rule", "changes", "nearest", "repair"),
+    [(case.rule, {**case.base, **changes}, near, case.repair) for case in CASES for changes, near in case.illegal],
+)
+def test_the_first_illegal_value_and_its_remedy(rule, changes, nearest, repair):
+    found = {violation.rule: violation for violation in plan(point(changes)).violations}
+    assert rule in found
+    assert found[rule].nearest == nearest
+    assert found[rule].message.startswith(f"{found[rule].field} = {found[rule].value}: ")
+    assert found[rule].limit in found[rule].message
+    assert broken({**changes, **repair(nearest)}) == set()
+
+
+@pytest.mark.parametrize("stages", [1, "auto"])
+def test_a_tile_of_which_one_stage_fits_is_too_large(stages):
+    huge = {"design.tile": {"m": 128, "n": 256, "k": 256}, "design.stages": stages}
+    found = plan(point(huge)).violations
+    assert [violation.rule for violation in found] == ["stages" if stages == 1 else "shared_memory"]
+    assert found[0].nearest == "a smaller tile"
+
+
+def test_no_narrower_tile_can_hold_these_accumulators():
+    changes = {"design.tile.m": 256, "design.epilogue_n": 64, "design.tile.n": 128, **PING}
+    (violation,) = plan(point(changes)).violations
+    assert (violation.rule, violation.nearest) == ("registers.accumulator", "256x64")
+    (violation,) = plan(point({**changes, "design.registers": "none", **cluster(4, 1)})).violations
+    assert (violation.rule, violation.nearest) == ("registers.accumulator", "256x64")
+
+
+@pytest.mark.parametrize(("value", "legal", "nearest"), [(6, (4, 8), 4), (7, (4, 8), 8), (1, (), "none")])
+def test_nearest_of(value, legal, nearest):
+    assert nearest_of(value, legal) == nearest
