@@ -65,6 +65,10 @@ class Subject:
         except (CaptureError, HostError) as error:
             raise EmulatorError(f"case {case.problem.name}: the host function: {error}") from None
 
+    def line(self, number: int) -> str:
+        """Where instruction `number` is, in PTX and, where the PTX says so, in the kernel."""
+        return self.module.kernel().body[number].where
+
     def options_for(self, case: Case, trace: bool = False) -> Options:
         return Options(**{**self.options.__dict__, "clusters": case.resident, "trace": trace})
 

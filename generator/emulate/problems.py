@@ -37,8 +37,8 @@ def cases(plan: Plan, skips: Mapping[str, str]) -> list[Case]:
     m, n, k = t.m, t.n, t.k
     cluster_m, cluster_n = m * t.cluster_m, n * t.cluster_n
     # Each consumer must go round its tile loop at least twice; pingpong consumers take every other tile.
-    tiles = 4 if design["schedule"] == "pingpong" else 3
-    short = k * min(2, max(1, t.stages - 1))
+    pingpong = design["schedule"] == "pingpong"
+    tiles, batches = (4, 4) if pingpong else (3, 2)
     found = [
         Case(Problem("tiny", 1, 8, 8, odd_strides=True), 1, 1, (1,)),
         Case(Problem("k_zero", m // 2 + 1, cluster_n + 3, 0, fill="integer"), 1, 1, (2,)),
@@ -46,12 +46,13 @@ def cases(plan: Plan, skips: Mapping[str, str]) -> list[Case]:
             Case(Problem(f"{scalar}_zero", m // 2 + 1, n // 2 + 3, k, zero=(scalar,)), 1, 1, (3,))
             for scalar in sorted({*skips.values()})
         ),
-        Case(Problem("batch", m - 5, n // 2 + 3, k + 1, 2, fill="integer", padding=2), 1, 1, (1, 2)),
-        # Aligned, K shorter than the ring, several tiles per CTA.
-        Case(Problem("tiles", cluster_m, tiles * cluster_n, short, fill="integer"), 1, 1, (1, 2, 3)),
+        # K shorter than the ring, several tiles per CTA.
+        Case(Problem("batch", m - 5, n // 2 + 3, k + 1, batches, fill="integer", padding=2), 1, 1, (1, 2)),
         # Ragged in every extent, several clusters in flight.
         Case(Problem("ragged", cluster_m + m // 2 + 1, cluster_n - n // 2 + 3, 2 * k + k // 2 + 3), 2, 0, (1, 2, 3)),
-        # Every stage is filled more than twice, so that both parities of every barrier are waited for.
-        Case(Problem("beyond_ring", cluster_m, cluster_n, (2 * t.stages + 1) * k - 5, fill="integer"), 1, 1, (1, 2, 3)),
+        # Aligned, several tiles per CTA, each of one stage more than the ring: the ring's ends fall inside tiles.
+        Case(Problem("tiles", cluster_m, tiles * cluster_n, (t.stages + 1) * k, fill="integer"), 1, 1, (1, 2, 3)),
+        # K much longer than the ring.
+        Case(Problem("k_long", m // 2 + 1, n // 2 + 3, (2 * t.stages + 2) * k - 5, fill="integer"), 1, 1, (3,)),
     ]
     return found

@@ -1,0 +1,83 @@
+"""Runs a kernel's mutants: which are caught, by what, and which survive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from generator.emulate.case import Prepared
+from generator.emulate.check_plan import Seen, check_plan
+from generator.emulate.findings import EmulatorError
+from generator.emulate.harness import Subject
+from generator.emulate.launch import Options
+from generator.emulate.mutate import Mutant, apply, mutants
+from generator.emulate.ptx import PtxError, parse
+
+__all__ = ["Explained", "Trial", "explained", "mutants_of", "trials"]
+
+#: Caught by its instruction budget, a mutant that runs for ever should not take long.
+_BUDGET = 400_000
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of one mutant: the finding or difference that caught it, "" where it survived every case."""
+
+    mutant: Mutant
+    caught: str
+    case: str = ""
+    seed: int = 0
+
+    @property
+    def survived(self) -> bool:
+        return not self.caught
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The committed reasons of survivors: mutant name -> why it is harmless or cannot be seen here."""
+
+    label: str
+    reasons: dict[str, str]
+
+
+def mutants_of(subject: Subject) -> list[Mutant]:
+    """List the mutants of a built variant."""
+    return mutants(subject.ptx, (barrier.stages for barrier in subject.plan.barriers if barrier.kind == "mbarrier"))
+
+
+def trials(subject: Subject, chosen: list[Mutant]) -> Iterator[Trial]:
+    """Run the chosen mutants over the variant's cases, each until it is caught."""
+    prepared = [subject.prepare(case) for case in subject.cases()]
+    for mutant in chosen:
+        yield _try(subject, prepared, mutant)
+
+
+def _try(subject: Subject, prepared: list[Prepared], mutant: Mutant) -> Trial:
+    seen = Seen()
+    try:
+        module = parse(apply(subject.ptx, mutant))
+        for each in prepared:
+            for seed in each.case.seeds:
+                options = Options(**{**subject.options_for(each.case).__dict__, "budget": _BUDGET, "limit": 1})
+                outcome = each.run(module, seed, options)
+                if outcome.findings:
+                    return Trial(mutant, str(outcome.findings[0]), each.case.problem.name, seed)
+                seen.add(subject.plan, each.case.problem, subject.parameters, outcome.result.observations)
+    except (EmulatorError, PtxError) as error:
+        return Trial(mutant, f"not a kernel: {error}")
+    differences = check_plan(subject.plan, seen)
+    if differences:
+        first = differences[0]
+        return Trial(mutant, f"plan: {first.rule}: expected {first.expected}, found {first.found}")
+    return Trial(mutant, "")
+
+
+def explained(folder: Path, label: str) -> Explained:
+    """Read `folder`/`label`.yaml, the committed reasons for a variant's survivors; none where there is no file."""
+    path = folder / f"{label}.yaml"
+    stored = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return Explained(label, {entry["mutant"]: entry["reason"] for entry in stored.get("survivors") or ()})
