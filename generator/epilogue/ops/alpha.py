@@ -8,5 +8,5 @@ OP = EpilogueOp(
     operands=(EpilogueOperand("alpha", "scalar"),),
     code="x = x * alpha",
     reference=lambda xp, x, o: x * o["alpha"],
-    error=lambda xp, x, e, o: xp.abs(o["alpha"]) * e + F32_ROUNDOFF * xp.abs(o["alpha"] * x),
+    error=lambda xp, x, e, o: xp.abs(o["alpha"]) * (e + F32_ROUNDOFF * (xp.abs(x) + e)),
 )

@@ -16,7 +16,8 @@ _RELATIVE = 16 * F32_ROUNDOFF
 def _error(xp: Any, x: Any, e: Any, o: Mapping[str, Any]) -> Any:
     value = xp.abs(x / (1.0 + xp.exp(-x)))
     # |silu'| <= 1.1; the argument of exp is off by |x| round-offs, which scales the value by as much.
-    return 1.1 * e + value * (_RELATIVE + 8 * F32_ROUNDOFF * xp.abs(x)) + 1e-37
+    # The last exp2 is flushed to zero below 2^-126.
+    return 1.1 * e + value * (_RELATIVE + 8 * F32_ROUNDOFF * xp.abs(x)) + 2.0**-126 * xp.abs(x)
 
 
 OP = EpilogueOp(
