@@ -99,9 +99,7 @@ def _integer(parts: tuple[str, ...], kind: str) -> Operation | None:
         return Operation(unsigned, (unsigned, "u32"), f"shl({{0}},{{1}},{bits})", scalar)
     if name == "shr":
         function = "sar" if signed else "shr"
-        return Operation(
-            kind, (kind, "u32"), f"{function}({{0}},{{1}},{bits})", f"({{0}}>>min({{1}},{bits}))&{mask}"
-        )
+        return Operation(kind, (kind, "u32"), f"{function}({{0}},{{1}},{bits})", f"({{0}}>>min({{1}},{bits}))&{mask}")
     if name == "selp":
         return Operation(unsigned, (unsigned, unsigned, "pred"), "np.where({2},{0},{1})", "({0} if {2} else {1})")
     if name == "mov":

@@ -115,7 +115,8 @@ def _store(w: BlockWriter, n: Node) -> None:
     memory, source, *_ = n.instruction.operands
     items: Sequence[Operand] = source.items if isinstance(source, Vector) else (source,)
     bits = int(n.instruction.parts[-1].lstrip("bfsu"))
-    values = _matrix(w, items, f"u{max(16, bits)}")
+    widths = [w.owner.width(i.name) for i in items if isinstance(i, Register)]
+    values = _matrix(w, items, f"u{max([16, bits, *widths])}")  # of wider registers the low bits are stored
     address = address_of(w, memory, n.number, lanes=True)
     w.lines.append(f"shared_store_any(f, {n.number}, {address}, {values}, {bits // 8}, '{_space(n.instruction)}')")
 

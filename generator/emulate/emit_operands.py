@@ -43,8 +43,6 @@ def special(owner: Translator, operand: Operand) -> str:
     raise UnsupportedInstruction(f"special register {operand.name} is not emulated")
 
 
-
-
 def address_of(writer: BlockWriter, operand: Operand, number: int, lanes: bool = False) -> str:
     """The address of a memory operand: one integer, or (where `lanes` are allowed) a row."""
     assert isinstance(operand, Memory)

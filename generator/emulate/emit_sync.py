@@ -107,7 +107,7 @@ def _shuffle(w: BlockWriter, n: Node) -> None:
         if isinstance(second, Register):
             set_result(w, n, second, "1")
         return
-    if first.name not in w.flow.varying and isinstance(clamp, Immediate) and clamp.value & 0x1F1F == 31 and not second:
+    if first.name not in w.flow.varying and isinstance(clamp, Immediate) and clamp.value == 31 and not second:
         w.assign(first, f"int({terms[0]}[{terms[1]} & 31])")
         return
     w.lines.append(f"t, inside = shuffle(f, '{mode}', {', '.join(terms)})")

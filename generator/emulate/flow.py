@@ -197,7 +197,7 @@ class Flow:
             return written
         if opcode.startswith(("vote", "redux", "activemask", "ld.param")):
             return []
-        if opcode.startswith("shfl.sync.idx") and not self.is_varying(operands[2]):
+        if opcode.startswith("shfl.sync.idx") and not self.is_varying(operands[2]) and operands[3] == Immediate(31):
             return []
         if any(isinstance(o, Special) and o.name.startswith(_VARYING_SPECIAL) for o in operands[1:]):
             return written

@@ -36,7 +36,7 @@ def shuffle(f: Fiber, mode: str, values: Any, lane: Any, clamp: Any) -> tuple[Ar
         source = here ^ b
         inside = source <= highest
     else:
-        source = lowest | (b & ~segment)
+        source = lowest | (b & ~segment & 31)
         inside = source <= highest
     return values[np.where(inside, source, here)], inside & np.ones(32, dtype=bool)
 

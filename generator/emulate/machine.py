@@ -15,7 +15,7 @@ import numpy as np
 
 from .findings import Report, Stop
 from .order import CELL, Order
-from .state import RESERVED, Cluster, Cta, Fiber, Warp
+from .state import EXIT, RESERVED, Cluster, Cta, Fiber, Warp
 
 __all__ = ["RESERVED", "Machine"]
 
@@ -82,7 +82,7 @@ class Machine:
     def _loop(self, exhausted: Callable[[Machine], None]) -> None:
         runnable, pending, draw = self.runnable, self.pending, self.rng.random
         functions, sizes, landing = self.program.functions, self.program.sizes, self.landing
-        end, budget, slices = len(functions), self.options.budget, self.slices
+        budget, slices = self.options.budget, self.slices
         while runnable or pending:
             if pending and (not runnable or draw() < landing):
                 at = int(draw() * len(pending))
@@ -101,15 +101,13 @@ class Machine:
                 if following < 0:
                     break
                 block = following
-                if block == end:
-                    break
             warp.clock += count
             self.instructions += count
             fiber.block = block
-            if following < 0 or block == end:
+            if following < 0:
                 runnable[at] = runnable[-1]
                 runnable.pop()
-                if following >= 0:
+                if following == EXIT:
                     fiber.leave()
             if self.instructions > budget:
                 exhausted(self)

@@ -23,6 +23,7 @@ RANK_SHIFT = 24
 SHARED_WINDOW = 1 << 40  # generic addresses of shared memory and of kernel parameters, far from any buffer
 PARAM_WINDOW = 1 << 41
 FULL = 0xFFFFFFFF
+WAIT, EXIT = -1, -2  # what the function of a block returns instead of the next block
 LANES = np.arange(32, dtype=np.uint32)
 _LANE_MASKS: dict[int, Array] = {}
 

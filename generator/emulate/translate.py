@@ -1,7 +1,7 @@
 """Basic blocks to Python functions, once per kernel.
 
 A block becomes `def b(f, w)` of a fiber and its warp, which returns the number of the next block, or -1 when the
-fiber must wait. Uniform registers are local integers (and slots of `w.u` when another block needs them);
+fiber must wait, -2 at its end. Uniform registers are local integers (and slots of `w.u` when another block needs them);
 varying ones are rows of `w.U32` and its siblings. Arithmetic on rows is gathered: instructions of the same
 opcode that depend on none of each other become one numpy call over a range of rows, so that a subtile of an
 epilogue costs a few calls instead of hundreds. Effects (memory, barriers, tensor cores) keep their order.
@@ -71,12 +71,12 @@ class Translator:
         for block, nodes in zip(flow.blocks, prepared, strict=True):
             self.counts = dict(base)
             texts.append(BlockWriter(self, block, nodes).text())
-            self.program.sizes.append(max(1, len(block.instructions) + (block.branch is not None)))
+            self.program.sizes.append(len(block.instructions) + (block.branch is not None))
             most = {bits: max(most[bits], count) for bits, count in self.counts.items()}
         self.program.source = "\n".join(texts)
         namespace.update(self.constants)
         exec(compile(self.program.source, f"<{kernel.name[:40]}>", "exec"), namespace)
-        self.program.functions = [namespace[f"b{block.index}"] for block in flow.blocks[:-1]]
+        self.program.functions = [namespace[f"b{block.index}"] for block in flow.blocks]
         kinds: dict[int, Any] = {1: np.bool_, 16: np.uint16, 32: np.uint32, 64: np.uint64}
         self.program.row_files = [(bits, kinds[bits], max(1, count)) for bits, count in most.items()]
         self.program.uniforms = len(self.slots)

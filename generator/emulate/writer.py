@@ -85,10 +85,11 @@ class BlockWriter:
         for position, node in enumerate(self.nodes):
             key: tuple[Any, ...] = (node.depth, position)
             if node.op is not None and node.result is not None and node.result.name in self.flow.varying:
-                shape = tuple("V" if self.flow.is_varying(s) else self.scalar(s, "u64") for s in node.sources)
-                if "V" in shape:
+                shape = tuple(self._shape(s) for s in node.sources)
+                if any(isinstance(s, int) for s in shape):
                     guard = node.instruction.guard
-                    key = (node.depth, -1, node.op, shape, guard and (guard.name, node.instruction.negated))
+                    width = self.owner.width(node.result.name)
+                    key = (node.depth, -1, node.op, shape, width, guard and (guard.name, node.instruction.negated))
             groups.setdefault(key, []).append(node)
         for key in sorted(groups, key=lambda k: (k[0], self.nodes.index(groups[k][0]))):
             self._emit(groups[key])
@@ -147,12 +148,17 @@ class BlockWriter:
         terms = []
         for j, kind in enumerate(op.sources):
             if j in varying:
-                terms.append(f"{VIEWS[_unsigned(kind)]}[{self.index([self.row_of(n.sources[j]) for n in group])}]")
+                index = self.index([self.row_of(n.sources[j]) for n in group])
+                terms.append(self._view(group[0].sources[j], kind, index))
             else:
                 text = self.scalar(group[0].sources[j], kind)
                 terms.append(f"f32({text})" if kind == "f32" and isinstance(group[0].sources[j], Register) else text)
         results = [node.result for node in group if node.result is not None]
-        self.store_rows(results, op.vector.format(*terms), _unsigned(op.result), group[0].instruction, op.ufunc, terms)
+        kind = _unsigned(op.result)
+        width = self.owner.width(results[0].name)
+        if VIEWS[kind][1:] != str(max(16, width)) and kind != "pred":
+            kind = f"u{width}"  # a conversion into a wider register
+        self.store_rows(results, op.vector.format(*terms), kind, group[0].instruction, op.ufunc, terms)
 
     def store(self, result: Register, value: str, instruction: Instruction, kind: str = "") -> None:
         """One row gets `value`, a uniform value or a row."""
@@ -200,7 +206,25 @@ class BlockWriter:
 
     def rows(self, operand: Operand, kind: str) -> str:
         """The expression of a varying operand."""
-        return f"{VIEWS[_unsigned(kind)]}[{self.row_of(operand)}]"
+        return self._view(operand, kind, str(self.row_of(operand)))
+
+    def _view(self, operand: Operand, kind: str, index: str) -> str:
+        """`index` of the rows that hold registers like `operand`, as `kind`; of a wider register the low bits."""
+        assert isinstance(operand, Register)
+        kind = _unsigned(kind)
+        width = max(16, self.owner.width(operand.name))
+        if kind == "pred" or VIEWS[kind][1:] == str(width):
+            return f"{VIEWS[kind]}[{index}]"
+        bits = int(kind[1:])
+        if bits > width:
+            raise UnsupportedInstruction(f"{operand.name} has {width} bits where {kind} is wanted")
+        return f"U{width}[{index}].astype(np.uint{bits}){f'.view(np.int{bits})' if kind[0] == 's' else ''}"
+
+    def _shape(self, operand: Operand) -> int | str:
+        """What must agree between gathered operands: the width of a varying register, the text of a uniform one."""
+        if isinstance(operand, Register) and self.flow.is_varying(operand):
+            return self.owner.width(operand.name)
+        return self.scalar(operand, "u64")
 
     def either(self, operand: Operand, kind: str) -> str:
         return self.rows(operand, kind) if self.flow.is_varying(operand) else self.scalar(operand, kind)
@@ -214,6 +238,8 @@ class BlockWriter:
             return _literal(operand, kind)
         if isinstance(operand, Register):
             name = self.local(operand.name)
+            if kind[1:].isdigit() and int(kind[1:]) < self.owner.width(operand.name):
+                name = f"({name}&{(1 << int(kind[1:])) - 1:#x})"
             if kind[0] == "s" and kind[1:].isdigit():
                 sign = f"{1 << int(kind[1:]) - 1:#x}"
                 return f"(({name}^{sign})-{sign})"
@@ -229,7 +255,7 @@ class BlockWriter:
     def _branch(self) -> None:
         block, branch = self.block, self.block.branch
         if not block.successors:
-            self.lines.append("return -1")
+            self.lines.append("return -2")
         elif len(block.successors) == 1 or branch is None or branch.guard is None:
             self.lines.append(f"return {block.successors[0]}")
         elif self.flow.is_varying(branch.guard):
