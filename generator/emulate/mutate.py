@@ -58,12 +58,13 @@ def mutants(ptx: str, stages: Iterable[int]) -> list[Mutant]:
     - each synchronising instruction deleted; cluster arrive and wait also as a pair; expect_tx also without its bytes
     - each arrival and thread count, and each transaction count, one up and one down (threads by a warp)
     - each wait_group one looser
+    - each arrival at a peer CTA's barrier kept in the own CTA
     - the phase of each wait flipped, which is its initial phase flipped
     - at each use of a stage's index, stages 0 and 1 swapped
     """
     body = statements(ptx)
     lines = ptx.split("\n")
-    found = [*_deletions(body, lines), *_counts(body, lines, Values(ptx, body)), *_phases(body, lines)]
+    found = [*_deletions(body), *_counts(body, Values(ptx, body)), *_phases(body, lines), *_peers(body)]
     found += _swaps(lines, frozenset(stages))
     found.sort(key=lambda each: each[2])
     count: Counter[tuple[str, str]] = Counter()
@@ -78,7 +79,7 @@ def mutants(ptx: str, stages: Iterable[int]) -> list[Mutant]:
 _Found = tuple[str, str, int, list[tuple[int, str]]]
 
 
-def _deletions(body: list[Statement], lines: list[str]) -> Iterator[_Found]:
+def _deletions(body: list[Statement]) -> Iterator[_Found]:
     pending: Statement | None = None
     for s in body:
         if s.opcode.startswith(_DELETED):
@@ -94,7 +95,7 @@ def _deletions(body: list[Statement], lines: list[str]) -> Iterator[_Found]:
             pending = None
 
 
-def _counts(body: list[Statement], lines: list[str], values: Values) -> Iterator[_Found]:
+def _counts(body: list[Statement], values: Values) -> Iterator[_Found]:
     for s in body:
         last = values.of(s.operands[-1]).known if s.operands else None
         if s.opcode.startswith("mbarrier.") and "expect_tx" in s.opcode:
@@ -123,6 +124,12 @@ def _phases(body: list[Statement], lines: list[str]) -> Iterator[_Found]:
         waits = f"{s.opcode} {', '.join([target, address, 'flipped', *rest])};"
         yield "flip phase of", s.opcode, s.line, [(label, flipped), (s.line, waits)]
         yield "delete", s.opcode, s.line, [(s.line, f"setp.eq.b32 {target}, 0, 0;")]
+
+
+def _peers(body: list[Statement]) -> Iterator[_Found]:
+    for s in body:
+        if s.opcode.startswith("mapa.shared::cluster"):
+            yield "own CTA in", s.opcode, s.line, [(s.line, f"mov.b32 {s.operands[0]}, {s.operands[1]};")]
 
 
 def _swaps(lines: list[str], stages: frozenset[int]) -> Iterator[_Found]:

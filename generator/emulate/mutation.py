@@ -16,7 +16,7 @@ from generator.emulate.launch import Options
 from generator.emulate.mutate import Mutant, apply, mutants
 from generator.emulate.ptx import PtxError, parse
 
-__all__ = ["Explained", "Trial", "explained", "mutants_of", "trials"]
+__all__ = ["Trial", "mutants_of", "read_reasons", "trials"]
 
 #: Caught by its instruction budget, a mutant that runs for ever should not take long.
 _BUDGET = 400_000
@@ -34,14 +34,6 @@ class Trial:
     @property
     def survived(self) -> bool:
         return not self.caught
-
-
-@dataclass(frozen=True)
-class Explained:
-    """The committed reasons of survivors: mutant name -> why it is harmless or cannot be seen here."""
-
-    label: str
-    reasons: dict[str, str]
 
 
 def mutants_of(subject: Subject) -> list[Mutant]:
@@ -76,8 +68,16 @@ def _try(subject: Subject, prepared: list[Prepared], mutant: Mutant) -> Trial:
     return Trial(mutant, "")
 
 
-def explained(folder: Path, label: str) -> Explained:
-    """Read `folder`/`label`.yaml, the committed reasons for a variant's survivors; none where there is no file."""
+def read_reasons(folder: Path, label: str) -> dict[str, str]:
+    """Read why a variant's survivors survive: mutant -> reason, from `folder`/`label`.yaml; {} without that file.
+
+    The file: `survivors`, a list of `{mutant: NAME, reason: TEXT}`. Raises EmulatorError for anything else.
+    """
     path = folder / f"{label}.yaml"
-    stored = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return Explained(label, {entry["mutant"]: entry["reason"] for entry in stored.get("survivors") or ()})
+    if not path.is_file():
+        return {}
+    try:
+        stored = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return {str(entry["mutant"]): str(entry["reason"]) for entry in stored["survivors"] or ()}
+    except (yaml.YAMLError, KeyError, TypeError) as error:
+        raise EmulatorError(f"{path}: not `survivors`, a list of mutant and reason ({error})") from None

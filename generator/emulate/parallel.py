@@ -50,7 +50,7 @@ def each(
                 while waiting and len(running) < max(1, jobs or cores()):
                     index, folder = waiting.pop(0)
                     ours, theirs = context.Pipe(duplex=False)
-                    process = context.Process(target=_serve, args=(work, folder, theirs), daemon=True)
+                    process: BaseProcess = context.Process(target=_serve, args=(work, folder, theirs), daemon=True)
                     process.start()
                     theirs.close()
                     running[ours] = index, process, time.monotonic()
