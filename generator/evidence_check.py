@@ -17,7 +17,7 @@ from generator.record import METHODS, LedgerLine, stale_because
 __all__ = ["ALWAYS_REQUIRED", "Complaint", "Report", "check", "renewal"]
 
 #: Evidence that every machine can renew, so that no change may leave it behind.
-ALWAYS_REQUIRED = ("built",)
+ALWAYS_REQUIRED = ("built", "emulated")
 
 
 @dataclass(frozen=True)

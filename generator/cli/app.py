@@ -20,7 +20,7 @@ __all__ = ["Commands", "ConfigArgument", "JobsOption", "JsonOption", "OnlyOption
 
 #: The help lists commands in this order: the main job, its steps, what they left, the machine, the project.
 _ORDER = (
-    *("run", "new", "plan", "explain", "rules", "schema", "generate", "build", "validate", "bench"),
+    *("run", "new", "plan", "explain", "rules", "schema", "generate", "build", "emulate", "validate", "bench"),
     *("list", "show", "bundle", "import", "ledger", "doctor", "ci"),
 )
 
@@ -60,11 +60,13 @@ def _expected() -> tuple[type[Exception], ...]:
     from generator.build.toolchain import ToolchainError
     from generator.device.supervise import DeviceUnavailableError
     from generator.device.variant import VariantError
+    from generator.emulate import EmulatorError, PtxError
     from generator.epilogue.registry import OpError
     from generator.record import LedgerError
     from generator.spec import SpecErrors
 
-    return UserError, SpecErrors, OpError, ToolchainError, LedgerError, VariantError, DeviceUnavailableError
+    own = UserError, SpecErrors, OpError, ToolchainError, LedgerError
+    return *own, VariantError, DeviceUnavailableError, EmulatorError, PtxError
 
 
 app = typer.Typer(
@@ -86,7 +88,7 @@ OutOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print data instead of a table.")]
 JobsOption = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Compiler processes.  [default: one per core]")
+    int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes at once.  [default: one per core]")
 ]
 OnlyOption = Annotated[
     list[str] | None,

@@ -10,6 +10,7 @@ import typer
 
 from generator.canonical import plain
 from generator.cli.app import JobsOption, JsonOption, OutOption, app
+from generator.cli.emulate import emulate_what_is_new
 from generator.cli.terminal import print_json, print_table, progress, say
 from generator.errors import UserError
 
@@ -34,12 +35,12 @@ def ci(
     out: OutOption = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
-    """Rebuild what is shipped and check it against the ledger.
+    """Rebuild and emulate what is shipped, and check it against the ledger.
 
     Refuses a change that leaves a shipped variant without valid evidence.
 
-    Re-plans, re-renders and rebuilds every variant (from the cache where it can), then compares with the committed
-    ledger. Exit code: 0 every legal variant is correct and its evidence valid, 1 otherwise.
+    Re-plans, re-renders and rebuilds every variant (from the cache where it can), emulates it, then compares with the
+    committed ledger. Exit code: 0 every legal variant is correct and its evidence valid, 1 otherwise.
     """
     from generator import pipeline, resources
     from generator.evidence_check import check
@@ -55,6 +56,7 @@ def ci(
         with progress(exploration.spec.name, len(exploration.rendered)) as step:
             pipeline.build(exploration, jobs, step)
         pipeline.judge_all(exploration)
+        emulate_what_is_new(exploration, jobs)
         pipeline.record(exploration)
         reports.append(check(exploration, pipeline.ledger_lines(exploration.spec.name, out), required))
     passed = all(report.passed for report in reports)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from generator.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
+from generator.cli.emulate import emulate_what_is_new
 from generator.cli.terminal import print_json, progress, say
 from generator.errors import UserError
 
@@ -30,7 +31,7 @@ def run(
     out: OutOption = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
-    """Plan, render, build, check and record every point.
+    """Plan, render, build, emulate and record every point.
 
     On a GPU host also validates and times them. What is recorded already is not done again.
     Exit code: 0 every legal variant is correct, 1 some is not.
@@ -43,6 +44,7 @@ def run(
     with progress("building", len(exploration.rendered)) as step:
         pipeline.build(exploration, jobs, step)
     pipeline.judge_all(exploration)
+    emulate_what_is_new(exploration, jobs)
     if gpu.at_hand():
         _use_gpu(exploration)
     pipeline.record(exploration)
