@@ -1,0 +1,180 @@
+"""Happens-before: what orders two accesses of shared memory and what does not, in whatever order they ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from generator.emulate import TensorMap
+
+from .ptx_kit import launch
+
+SEEDS = range(4)
+WRITE = " setp.lt.u32 %p1, %r0, 32;\n shl.b32 %r5, %r0, 2;\n add.s32 %r5, %r1, %r5;\n @%p1 st.shared.b32 [%r5], %r0;\n"
+READ = " setp.ge.u32 %p2, %r0, 32;\n @%p2 ld.shared.b32 %r6, [%r1];\n"
+
+
+def kinds(body: str, **options: object) -> set[str]:
+    """The kinds that any seed finds."""
+    return {k for seed in SEEDS for k in launch(body, seed=seed, **options).kinds}  # type: ignore[arg-type]
+
+
+def test_a_barrier_orders_two_warps() -> None:
+    assert kinds(WRITE + " bar.sync 0;\n" + READ, threads=64) == set()
+    assert kinds(WRITE + READ, threads=64) & {"race", "uninitialised-read"}
+
+
+def test_writes_and_reads_in_either_order() -> None:
+    first = WRITE + " bar.sync 0;\n ld.shared.b32 %r6, [%r1];\n"
+    again = " @%p1 st.shared.b32 [%r5], 5;\n"
+    assert kinds(first + " bar.sync 0;\n" + again, threads=64) == set()
+    assert kinds(first + again, threads=64) == {"race"}
+
+
+def test_the_report_names_both_accesses() -> None:
+    body = WRITE + " bar.sync 0;\n ld.shared.b32 %r6, [%r1];\n @%p1 st.shared.b32 [%r5], 5;\n"
+    outcome = next(o for seed in SEEDS if (o := launch(body, threads=64, seed=seed, names=lambda o: f"d[{o}]")).kinds)
+    text = outcome.message("race")
+    assert "d[0], offset 0 of the shared memory of CTA (0, 0, 0)" in text
+    assert "ld.shared.b32" in text
+    assert "st.shared.b32" in text
+    assert "generic proxy" in text
+    assert "what would order them" in text
+    assert len(outcome.result.findings[0].lines) == 2
+
+
+def test_mbarriers_order_what_came_before_an_arrival() -> None:
+    body = """
+ setp.eq.u32 %p3, %r0, 0;
+ @%p3 mbarrier.init.shared::cta.b64 [%r1+256], 32;
+ bar.sync 0;
+ setp.ge.u32 %p2, %r0, 32;
+ @%p2 bra READER;
+ shl.b32 %r5, %r0, 2;
+ add.s32 %r5, %r1, %r5;
+ {before}
+ mbarrier.arrive.shared::cta.b64 _, [%r1+256];
+ {after}
+ bra END;
+READER:
+LOOP:
+ mbarrier.try_wait.parity.{order}shared::cta.b64 %p4, [%r1+256], 0;
+ @!%p4 bra LOOP;
+ ld.shared.b32 %r6, [%r1];
+END:
+"""
+    store = "st.shared.b32 [%r5], %r0;"
+    assert kinds(body.format(before=store, after="", order=""), threads=64) == set()
+    late = kinds(body.format(before=store, after=store, order=""), threads=64)
+    assert late == {"race"}
+    relaxed = kinds(body.format(before=store, after="", order="relaxed.cta."), threads=64)
+    assert relaxed == {"race"}
+
+
+def copy_out(fence: str, order: str, finish: str) -> str:
+    """Warp 1 writes 512 bytes, warp 0 stores them with TMA."""
+    return f"""
+ setp.lt.u32 %p1, %r0, 32;
+ shl.b32 %r5, %r0, 4;
+ add.s32 %r5, %r1, %r5;
+ add.s32 %r5, %r5, -512;
+ @%p1 bra STORE;
+ st.shared.v4.b32 [%r5], {{%r0, %r0, %r0, %r0}};
+ {fence}
+ {order}
+ bra END;
+STORE:
+ {order}
+ elect.sync %r6|%p2, -1;
+ @!%p2 bra END;
+ cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd50, {{0, 0}}], [%r1];
+ cp.async.bulk.commit_group;
+ {finish}
+END:
+"""
+
+
+def store_map(addresses: dict[str, int]) -> TensorMap:
+    return TensorMap(addresses["o"], (64, 4), (128,), (64, 4), 2)
+
+
+FENCE, BAR, DONE = "fence.proxy.async.shared::cta;", "bar.sync 1, 64;", "cp.async.bulk.wait_group.read 0;"
+MAPS: list[Callable[[dict[str, int]], TensorMap]] = [store_map]
+
+
+@pytest.mark.parametrize(
+    ("fence", "order", "finish", "expected"),
+    [
+        (FENCE, BAR, DONE, set()),
+        ("", BAR, DONE, {"race"}),
+        (FENCE, "", DONE, {"race"}),
+        (FENCE, BAR, "", {"exit"}),
+    ],
+)
+def test_a_bulk_store_reads_through_the_async_proxy(fence: str, order: str, finish: str, expected: set[str]) -> None:
+    found: set[str] = set()
+    for seed in SEEDS:
+        out = np.zeros((4, 64), np.uint16)
+        found |= set(launch(copy_out(fence, order, finish), {"o": out}, threads=64, maps=MAPS, seed=seed).kinds)
+    assert found - {"uninitialised-read"} == expected
+
+
+def test_a_missing_fence_is_called_by_its_name() -> None:
+    out = np.zeros((4, 64), np.uint16)
+    outcome = launch(copy_out("", BAR, DONE), {"o": out}, threads=64, maps=MAPS)
+    assert "fence.proxy.async by the writer" in outcome.message("race")
+
+
+def test_a_buffer_may_be_reused_only_after_it_was_read() -> None:
+    reuse = " bar.sync 0;\n shl.b32 %r5, %r0, 4;\n add.s32 %r5, %r1, %r5;\n @%p1 st.shared.b32 [%r5], 1;\n"
+    for finish, expected in ((DONE, set()), ("", {"race", "exit"})):
+        body = copy_out(FENCE, BAR, finish) + reuse
+        found: set[str] = set()
+        for seed in SEEDS:
+            out = np.zeros((4, 64), np.uint16)
+            found |= set(launch(body, {"o": out}, threads=64, maps=MAPS, seed=seed).kinds)
+        assert found == expected
+
+
+def test_a_relaxed_cluster_arrive_carries_only_what_was_fenced() -> None:
+    body = """
+ mov.u32 %r5, %cluster_ctarank;
+ xor.b32 %r6, %r5, 1;
+ mapa.shared::cluster.u32 %r7, %r1, %r6;
+ setp.eq.u32 %p1, %r0, 0;
+ @%p1 st.shared.b32 [%r1], %r5;
+ {fence}
+ barrier.cluster.arrive{relaxed};
+ barrier.cluster.wait;
+ ld.shared::cluster.b32 %r8, [%r7];
+ barrier.cluster.arrive;
+ barrier.cluster.wait;
+"""
+    assert kinds(body.format(fence="", relaxed=""), cluster=2) == set()
+    assert kinds(body.format(fence="", relaxed=".relaxed"), cluster=2) == {"race"}
+    assert kinds(body.format(fence="fence.acq_rel.cluster;", relaxed=".relaxed"), cluster=2) == set()
+
+
+def test_a_cta_must_outlive_what_its_peer_does_to_it() -> None:
+    body = """
+ mov.u32 %r5, %cluster_ctarank;
+ setp.eq.u32 %p1, %r0, 0;
+ @%p1 mbarrier.init.shared::cta.b64 [%r1], 1;
+ fence.mbarrier_init.release.cluster;
+ barrier.cluster.arrive.relaxed;
+ barrier.cluster.wait;
+ setp.eq.u32 %p2, %r5, 0;
+ @%p2 bra WAIT;
+ mapa.shared::cluster.u32 %r7, %r1, 0;
+ elect.sync %r8|%p3, -1;
+ @%p3 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r7];
+ bra END;
+WAIT:
+ {wait}
+END:
+"""
+    wait = "LOOP:\n mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r1], 0;\n @!%p4 bra LOOP;"
+    assert kinds(body.format(wait=wait), cluster=2) == set()
+    assert kinds(body.format(wait=""), cluster=2) == {"exit"}

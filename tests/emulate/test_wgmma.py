@@ -1,0 +1,243 @@
+"""wgmma: operand layouts, accumulator fragments, and the rules for registers and groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from .ptx_kit import Outcome, launch
+
+A_AT, B_AT = 0, 16384  # shared offsets of the operands; the image that is loaded has 32 KiB
+
+
+def registers(n: int) -> str:
+    return "{" + ", ".join(f"%r{100 + i}" for i in range(n // 2)) + "}"
+
+
+def descriptor(at: int, lbo: int, sbo: int, mode: int) -> int:
+    """PTX ISA, "Matrix-descriptor format" of wgmma, for an operand at dynamic offset `at` (base 1024)."""
+    return (at + 1024) >> 4 | lbo >> 4 << 16 | sbo >> 4 << 32 | mode << 62
+
+
+def run_mma(
+    image: Any, a: int, b: int, n: int, kind: str = "f16", k: int = 16, extra: str = "", issue: str = "", **options: Any
+) -> tuple[Outcome, Any]:
+    """Fill shared memory with `image`, run `issue` (one wgmma without it) and return D as (64, n) float32."""
+    out = np.zeros((128, n // 2), np.float32)
+    zero = "".join(f" mov.b32 %r{100 + i}, 0f3F800000;\n" for i in range(n // 2))
+    mma = (
+        f" wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{kind}.{kind} {registers(n)}, %rd30, %rd31, %p9, 1, 1{extra};\n"
+    )
+    body = f"""
+ mul.wide.u32 %rd20, %r0, 16;
+ add.s64 %rd21, %rd0, %rd20;
+ shl.b32 %r5, %r0, 4;
+ add.s32 %r5, %r5, %r1;
+ mov.b32 %r6, 0;
+FILL:
+ ld.global.v4.b32 {{%r7, %r8, %r9, %r10}}, [%rd21];
+ st.shared.v4.b32 [%r5], {{%r7, %r8, %r9, %r10}};
+ add.s64 %rd21, %rd21, 2048;
+ add.s32 %r5, %r5, 2048;
+ add.s32 %r6, %r6, 1;
+ setp.lt.u32 %p1, %r6, 16;
+ @%p1 bra FILL;
+ fence.proxy.async.shared::cta;
+ bar.sync 0;
+ mov.b64 %rd30, {a};
+ mov.b64 %rd31, {b};
+{zero}
+{
+        issue
+        or " setp.ne.b32 %p9, 0, 0;"
+        + chr(10)
+        + " wgmma.fence.sync.aligned;"
+        + chr(10)
+        + mma
+        + " wgmma.commit_group.sync.aligned;"
+        + chr(10)
+        + " wgmma.wait_group.sync.aligned 0;"
+    }
+ mul.wide.u32 %rd20, %r0, {2 * n};
+ add.s64 %rd21, %rd1, %rd20;
+"""
+    body += "".join(f" st.global.b32 [%rd21+{4 * i}], %r{100 + i};\n" for i in range(n // 2))
+    body = body.replace("MMA;", mma.strip()).replace("NEG;", mma.strip().replace("1, 1;", "-1, 1;"))
+    outcome = launch(body, {"i": image, "o": out}, threads=128, shared=32768, **options)
+    # PTX ISA, "Accumulator D": row 16 w + l / 4 + 8 (i / 2 % 2), column 2 (l % 4) + i % 2 + 8 (i / 4)
+    d = np.zeros((64, n), np.float32)
+    for thread in range(128):
+        w, lane = divmod(thread, 32)
+        for i in range(n // 2):
+            d[16 * w + lane // 4 + 8 * (i // 2 % 2), 2 * (lane % 4) + i % 2 + 8 * (i // 4)] = out[thread, i]
+    return outcome, d
+
+
+def place(image: Any, at: int, matrix: Any, offset: Any, mask: int) -> None:
+    """Write element (r, c) of `matrix` at byte `offset(r, c)` from `at`, swizzled on the absolute address."""
+    for r in range(matrix.shape[0]):
+        for c in range(matrix.shape[1]):
+            address = 1024 + at + offset(r, c)
+            address ^= (address >> 7 & mask) << 4
+            image[address - 1024 : address - 1024 + matrix.itemsize] = np.frombuffer(matrix[r, c].tobytes(), np.uint8)
+
+
+# span in bytes, mode in the descriptor, XOR mask (PTX ISA, "Shared memory matrix layout", K-major)
+K_MAJOR = [(128, 1, 7), (64, 2, 3), (32, 3, 1), (16, 0, 0)]
+
+
+@pytest.mark.parametrize(("span", "mode", "mask"), K_MAJOR)
+@pytest.mark.parametrize("k_block", [0, 1])
+def test_k_major_layouts(span: int, mode: int, mask: int, k_block: int) -> None:
+    if k_block and span < 64:
+        pytest.skip("one k block per span")
+    rng = np.random.default_rng(span)
+    a, b = (rng.integers(-4, 5, (rows, 16)).astype(np.float16) for rows in (64, 24))
+    image = np.zeros(32768, np.uint8)
+    for at, matrix in ((A_AT, a), (B_AT, b)):
+        if mask:
+            place(image, at, matrix, lambda r, c: r % 8 * span + r // 8 * 8 * span + c * 2 + 32 * k_block, mask)
+        else:  # core matrices of 8 x 16 bytes, 128 bytes apart along K, 256 along M and N
+            place(image, at, matrix, lambda r, c: r % 8 * 16 + r // 8 * 256 + c // 8 * 128 + c % 8 * 2, 0)
+    lbo, sbo = (16, 8 * span) if mask else (128, 256)
+    first, second = (descriptor(at + 32 * k_block, lbo, sbo, mode) for at in (A_AT, B_AT))
+    outcome, d = run_mma(image, first, second, 24)
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+@pytest.mark.parametrize(("span", "mode", "mask"), K_MAJOR)
+def test_mn_major_layouts(span: int, mode: int, mask: int) -> None:
+    """Spans of M or N elements side by side, eight k per block (the canonical M/N-major layouts of the PTX ISA)."""
+    rng = np.random.default_rng(span)
+    wide = span // 2
+    a, b = (rng.integers(-4, 5, (rows, 16)).astype(np.float16) for rows in (64, 64))
+    image = np.zeros(32768, np.uint8)
+    lbo, sbo = 4096, 8 * span  # between spans; between blocks of eight k
+    if not mask:
+        lbo, sbo = 2048, 128  # between blocks of eight k; between spans
+    for at, matrix in ((A_AT, a), (B_AT, b)):
+        far, block = (lbo, sbo) if mask else (sbo, lbo)
+        place(image, at, matrix, lambda r, k: r % wide * 2 + r // wide * far + k % 8 * span + k // 8 * block, mask)  # noqa: B023
+    outcome, d = run_mma(image, descriptor(A_AT, lbo, sbo, mode), descriptor(B_AT, lbo, sbo, mode), 64, extra=", 1, 1")
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "k"),
+    [("bf16", ml_dtypes.bfloat16, 16), ("tf32", np.float32, 8), ("e4m3", ml_dtypes.float8_e4m3fn, 32),
+     ("e5m2", ml_dtypes.float8_e5m2, 32)],
+)  # fmt: skip
+def test_operand_types(kind: str, dtype: Any, k: int) -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 5, (rows, k)).astype(dtype) for rows in (64, 16))
+    image = np.zeros(32768, np.uint8)
+    for at, matrix in ((A_AT, a), (B_AT, b)):
+        place(image, at, matrix, lambda r, c: r % 8 * 128 + r // 8 * 1024 + c * np.dtype(dtype).itemsize, 7)
+    first, second = (descriptor(at, 16, 1024, 1) for at in (A_AT, B_AT))
+    outcome, d = run_mma(image, first, second, 16, kind, k)
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+def small() -> tuple[Any, int, int, Any]:
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(-4, 5, (rows, 16)).astype(np.float16) for rows in (64, 16))
+    image = np.zeros(32768, np.uint8)
+    for at, matrix in ((A_AT, a), (B_AT, b)):
+        place(image, at, matrix, lambda r, c: r % 8 * 128 + r // 8 * 1024 + c * 2, 7)
+    product = a.astype(np.float32) @ b.astype(np.float32).T
+    return image, descriptor(A_AT, 16, 1024, 1), descriptor(B_AT, 16, 1024, 1), product
+
+
+FENCE, COMMIT = " wgmma.fence.sync.aligned;\n", " wgmma.commit_group.sync.aligned;\n"
+WAIT = " wgmma.wait_group.sync.aligned {};\n"
+KEEP, CLEAR = " setp.eq.b32 %p9, 0, 0;\n", " setp.ne.b32 %p9, 0, 0;\n"
+
+
+def test_scale_d_keeps_or_clears_the_accumulator() -> None:
+    image, a, b, product = small()
+    outcome, d = run_mma(image, a, b, 16, issue=KEEP + FENCE + "MMA;\nMMA;\n" + COMMIT + WAIT.format(0))
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, 1 + 2 * product)
+    outcome, d = run_mma(image, a, b, 16, issue=KEEP + FENCE + "MMA;\n" + CLEAR + "MMA;\n" + COMMIT + WAIT.format(0))
+    np.testing.assert_array_equal(d, product)
+
+
+def test_the_sign_of_an_operand() -> None:
+    image, a, b, product = small()
+    outcome, d = run_mma(image, a, b, 16, issue=CLEAR + FENCE + "NEG;\n" + COMMIT + WAIT.format(0))
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, -product)
+
+
+def test_accumulators_go_back_and_forth() -> None:
+    """Ordinary arithmetic between two groups is seen by the second."""
+    image, a, b, product = small()
+    double = "".join(f" add.f32 %r{100 + i}, %r{100 + i}, %r{100 + i};\n" for i in range(8))
+    one = "MMA;\n" + COMMIT + WAIT.format(0)
+    outcome, d = run_mma(image, a, b, 16, issue=CLEAR + FENCE + one + double + FENCE + KEEP + one)
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, 3 * product)
+
+
+@pytest.mark.parametrize(
+    ("issue", "what"),
+    [
+        (CLEAR + "MMA;\n" + COMMIT + WAIT.format(0), "no wgmma.fence"),
+        (CLEAR + FENCE + "MMA;\n" + COMMIT, "in flight"),
+        (CLEAR + FENCE + "MMA;\n" + COMMIT + WAIT.format(1), "in flight"),
+        (CLEAR + FENCE + "MMA;\n" + WAIT.format(0), "in flight"),
+        (CLEAR + FENCE + "MMA;\n" + COMMIT + WAIT.format(0) + " mov.b32 %r100, 0;\nMMA;\n" + COMMIT + WAIT.format(0),
+         "no wgmma.fence"),
+    ],
+)  # fmt: skip
+def test_register_rules(issue: str, what: str) -> None:
+    image, a, b, _ = small()
+    outcome, _ = run_mma(image, a, b, 16, issue=issue)
+    assert outcome.kinds[0] == "wgmma-registers"
+    assert what in outcome.message("wgmma-registers")
+
+
+def test_pending_groups() -> None:
+    image, a, b, product = small()
+    outcome, d = run_mma(image, a, b, 16, issue=CLEAR + FENCE + "MMA;\n" + COMMIT + KEEP + "MMA;\n" + COMMIT
+                         + WAIT.format(1) + WAIT.format(0))  # fmt: skip
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, 2 * product)
+
+
+def test_a_wgmma_reads_through_the_async_proxy() -> None:
+    image, a, b, _ = small()
+    store = " st.shared.b32 [%r1], %r0;\n"
+    issue = " setp.eq.u32 %p1, %r0, 0;\n @%p1" + store + "{fence} bar.sync 0;\n" + CLEAR + FENCE + "MMA;\n" + COMMIT
+    good, _ = run_mma(image, a, b, 16, issue=issue.format(fence=" fence.proxy.async.shared::cta;\n") + WAIT.format(0))
+    assert good.kinds == []
+    bad, _ = run_mma(image, a, b, 16, issue=issue.format(fence="") + WAIT.format(0))
+    assert bad.kinds == ["race"]
+    early = CLEAR + FENCE + "MMA;\n" + COMMIT + " @%p1" + store + WAIT.format(0)
+    overwritten, _ = run_mma(image, a, b, 16, issue=" setp.eq.u32 %p1, %r0, 0;\n" + early)
+    assert overwritten.kinds == ["race"]
+
+
+def test_all_warps_must_agree() -> None:
+    image, a, b, _ = small()
+    differ = " cvt.u64.u32 %rd40, %r5;\n shr.u64 %rd40, %rd40, 9;\n add.s64 %rd30, %rd30, %rd40;\n"
+    outcome, _ = run_mma(image, a, b, 16, issue=" shl.b32 %r5, %r0, 4;\n" + differ + CLEAR + FENCE + "MMA;\n" + COMMIT)
+    assert outcome.kinds == ["wgmma"]
+    assert "disagree" in outcome.message("wgmma")
+    lone = " shr.u32 %r5, %r0, 5;\n setp.eq.u32 %p2, %r5, 3;\n @%p2 bra OVER;\n"
+    some = lone + CLEAR + FENCE + "MMA;\n" + COMMIT + WAIT.format(0) + "OVER:\n"
+    outcome, _ = run_mma(image, a, b, 16, issue=some)
+    assert outcome.kinds == ["deadlock"]
+    assert "3 of 4 warps have committed it" in outcome.message("deadlock")
+
+
+def test_descriptors_stay_in_shared_memory() -> None:
+    image, a, _, _ = small()
+    outcome, _ = run_mma(image, a, descriptor(32000, 16, 1024, 1), 16)
+    assert outcome.kinds == ["shared-bounds"]
