@@ -40,6 +40,8 @@ def vrem(a: Any, b: Any) -> Array:
 
 
 def shl(x: Any, n: Any, bits: int) -> Array:
+    if isinstance(n, int) and n < bits and not isinstance(x, int):
+        return x << n  # type: ignore[no-any-return]
     kind = np.dtype(f"u{bits // 8}")
     x, n = np.asarray(x, dtype=kind), np.asarray(n, dtype=np.uint32)
     result: Array = np.where(n < bits, x << (n & (bits - 1)).astype(kind), kind.type(0))
@@ -47,6 +49,8 @@ def shl(x: Any, n: Any, bits: int) -> Array:
 
 
 def shr(x: Any, n: Any, bits: int) -> Array:
+    if isinstance(n, int) and n < bits and not isinstance(x, int):
+        return x >> n  # type: ignore[no-any-return]
     kind = np.dtype(f"u{bits // 8}")
     x, n = np.asarray(x, dtype=kind), np.asarray(n, dtype=np.uint32)
     result: Array = np.where(n < bits, x >> (n & (bits - 1)).astype(kind), kind.type(0))

@@ -72,12 +72,15 @@ def _wgmma_wait(w: BlockWriter, n: Node) -> None:
     w.lines.append(f"if not wgmma_wait(f, {n.number}, {w.scalar(n.instruction.operands[0], 'u32')}): return -1")
 
 
-def _space(instruction: Instruction) -> str:
+def _access(instruction: Instruction, verb: str) -> tuple[str, str]:
+    """(function, its last argument) of a load or store by its state space."""
     spaces = {"global": "global", "shared": "shared", "shared::cta": "shared", "shared::cluster": "cluster"}
     found = [spaces[p] for p in instruction.parts if p in spaces]
     if {"local", "const", "param", "volatile"} & set(instruction.parts):
         raise UnsupportedInstruction(f"{instruction.where}: this state space is not emulated")
-    return found[0] if found else "generic"
+    if not found or found[0] == "global":
+        return f"{'global' if found else 'generic'}_{verb}", ""
+    return f"shared_{verb}", f", {found[0] == 'cluster'}"
 
 
 def _load(w: BlockWriter, n: Node) -> None:
@@ -86,8 +89,8 @@ def _load(w: BlockWriter, n: Node) -> None:
     kind = n.instruction.parts[-1]
     width = max(1, int(kind.lstrip("bfsu")) // 8)
     address = address_of(w, memory, n.number, lanes=True)
-    arguments = f"f, {n.number}, {address}, {width}, {len(items)}, '{_space(n.instruction)}'"
-    w.lines.append(f"t = shared_load_any({arguments})")
+    function, last = _access(n.instruction, "load")
+    w.lines.append(f"t = {function}(f, {n.number}, {address}, {width}, {len(items)}{last})")
     for i, item in enumerate(items):
         if isinstance(item, Register):
             row = f"t[{i}]" if kind[0] != "s" else f"t[{i}].view('i{width}')"
@@ -95,7 +98,7 @@ def _load(w: BlockWriter, n: Node) -> None:
                 w.store(item, row, n.instruction)
             else:
                 bits = max(16, w.owner.width(item.name))
-                w.assign(item, f"int({row}[f.lanes.argmax()]) & {(1 << bits) - 1:#x}")
+                w.assign(item, f"int({row}[0]) & {(1 << bits) - 1:#x}")
 
 
 def _matrix(w: BlockWriter, items: Sequence[Operand], kind: str) -> str:
@@ -118,7 +121,8 @@ def _store(w: BlockWriter, n: Node) -> None:
     widths = [w.owner.width(i.name) for i in items if isinstance(i, Register)]
     values = _matrix(w, items, f"u{max([16, bits, *widths])}")  # of wider registers the low bits are stored
     address = address_of(w, memory, n.number, lanes=True)
-    w.lines.append(f"shared_store_any(f, {n.number}, {address}, {values}, {bits // 8}, '{_space(n.instruction)}')")
+    function, last = _access(n.instruction, "store")
+    w.lines.append(f"{function}(f, {n.number}, {address}, {values}, {bits // 8}{last})")
 
 
 def _stmatrix(w: BlockWriter, n: Node) -> None:

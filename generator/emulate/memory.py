@@ -10,7 +10,7 @@ import numpy as np
 
 from .findings import EmulatorError
 from .formats import Array
-from .state import SHARED_WINDOW, Fiber
+from .state import FULL, SHARED_WINDOW, Fiber
 
 Access = Literal["in", "out", "inout"]
 
@@ -70,14 +70,16 @@ class GlobalMemory:
         return f"{address - below[0]} bytes from the start of {below[2]!r}, which has {below[1] - below[0]} bytes"
 
 
-def _spans(f: Fiber, number: int, addresses: Any, size: int) -> tuple[Array, Array]:
-    """(lanes, addresses) of the active lanes, checked for alignment."""
-    lanes = np.flatnonzero(f.lanes)
-    chosen = np.broadcast_to(np.asarray(addresses, dtype=np.uint64), 32)[lanes].astype(np.int64)
-    if (chosen % size).any():
+def _addresses(f: Fiber, number: int, addresses: Any, size: int) -> Array:
+    """Addresses of the active lanes (one where they are uniform), checked for alignment."""
+    if isinstance(addresses, int):
+        chosen = np.array([addresses], dtype=np.int64)
+    else:
+        chosen = (addresses if f.mask == FULL else addresses[f.lanes]).astype(np.int64)
+    if (chosen & (size - 1)).any():
         text = f"global address {int(chosen[chosen % size != 0][0]):#x} is not a multiple of {size}"
         f.warp.machine.fault("misaligned", f.warp, number, text, fatal=True)
-    return lanes, chosen
+    return chosen
 
 
 def _buffer(f: Fiber, number: int, chosen: Array, size: int, what: str) -> Buffer:
@@ -93,28 +95,32 @@ def _buffer(f: Fiber, number: int, chosen: Array, size: int, what: str) -> Buffe
 
 
 def global_load(f: Fiber, number: int, addresses: Any, width: int, count: int) -> Array:
-    """ld.global: `count` elements of `width` bytes per lane, as (count, 32) unsigned integers; idle lanes are 0."""
+    """ld.global: (count, 32) unsigned integers of `width` bytes, idle lanes 0; (count, 1) at a uniform address."""
+    chosen = _addresses(f, number, addresses, width * count)
+    if not len(chosen):
+        return np.zeros((count, 32), dtype=f"u{width}")
+    buffer = _buffer(f, number, chosen, width * count, "read")
+    if buffer.access == "out":
+        f.warp.machine.fault("global-bounds", f.warp, number, f"read of {buffer.name!r}, which is an output only")
+    index = (chosen - buffer.address)[:, None] + np.arange(width * count)
+    found: Array = buffer.data[index].view(f"u{width}").T
+    if f.mask == FULL or isinstance(addresses, int):
+        return found
     result = np.zeros((count, 32), dtype=f"u{width}")
-    lanes, chosen = _spans(f, number, addresses, width * count)
-    if len(lanes):
-        buffer = _buffer(f, number, chosen, width * count, "read")
-        if buffer.access == "out":
-            text = f"read of {buffer.name!r}, which is an output only"
-            f.warp.machine.fault("global-bounds", f.warp, number, text)
-        index = (chosen - buffer.address)[:, None] + np.arange(width * count)
-        result[:, lanes] = buffer.data[index].view(f"u{width}").T
+    result[:, f.lanes] = found
     return result
 
 
 def global_store(f: Fiber, number: int, addresses: Any, values: Array, width: int) -> None:
     """st.global: `values` is (count, 32) unsigned integers of `width` bytes."""
     count = len(values)
-    lanes, chosen = _spans(f, number, addresses, width * count)
-    if not len(lanes):
+    rows = np.full(32, addresses, dtype=np.int64) if isinstance(addresses, int) else addresses
+    chosen = _addresses(f, number, rows, width * count)
+    if not len(chosen):
         return
     buffer = _buffer(f, number, chosen, width * count, "write")
     index = (chosen - buffer.address)[:, None] + np.arange(width * count)
-    data = np.ascontiguousarray(values.astype(f"u{width}")[:, lanes].T).view(np.uint8)
+    data = np.ascontiguousarray(values.astype(f"u{width}")[:, f.lanes].T).view(np.uint8)
     write(f, number, buffer, index, data)
 
 

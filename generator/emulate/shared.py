@@ -12,7 +12,7 @@ import numpy as np
 from .formats import Array
 from .mbarriers import locate
 from .memory import global_load, global_store
-from .state import RANK_SHIFT, RESERVED, SHARED_WINDOW, Cta, Fiber
+from .state import FULL, RANK_SHIFT, RESERVED, SHARED_WINDOW, Cta, Fiber
 
 SWIZZLE_MASKS = {"none": 0, "32B": 1, "64B": 3, "128B": 7}
 _OFFSET = (1 << RANK_SHIFT) - 1
@@ -24,28 +24,30 @@ def swizzle(chunks: Array, mask: int) -> Array:
     return result
 
 
-def _span(f: Fiber, number: int, addresses: Array, size: int, align: int, cluster: bool) -> tuple[Cta, Array, Array]:
-    """(CTA, offsets, cells) of `size` bytes at each of `addresses`, checked; all in one CTA."""
+def _span(f: Fiber, number: int, addresses: Any, size: int, align: int, cluster: bool) -> tuple[Cta, Array, Array]:
+    """(CTA, offsets, cells) of `size` bytes at each of `addresses` (or at the one), checked; all in one CTA."""
     machine, warp = f.warp.machine, f.warp
-    key = addresses.tobytes(), size, align
+    key = (addresses if isinstance(addresses, int) else addresses.tobytes()), size, align
     found = machine.spans.get(key)
     if found is None:
-        flat = addresses.astype(np.int64)
+        flat = np.atleast_1d(np.asarray(addresses)).astype(np.int64)
         flat = np.where(flat >= SHARED_WINDOW, flat - SHARED_WINDOW, flat)
-        for address in flat.tolist():
-            locate(f, number, address, cluster, size, align)
         offsets = flat & _OFFSET
-        cells = np.unique(((offsets >> 4)[:, None] + np.arange((size + 15) // 16)).reshape(-1))
-        if size < 16:
-            cells = np.unique(np.concatenate([cells, (offsets + size - 1) >> 4]))
-        ranks = set((flat >> RANK_SHIFT).tolist())
-        if len(ranks) > 1:
+        rank = int(flat[0]) >> RANK_SHIFT
+        ours = rank < len(warp.cta.cluster.ctas) and offsets.min() >= RESERVED and offsets.max() + size <= warp.cta.size
+        if not ours or (offsets % align).any():
+            for address in flat.tolist():
+                locate(f, number, address, cluster, size, align)
+        if (flat >> RANK_SHIFT != rank).any():
             text = "one instruction reaches into several CTAs: not emulated"
             machine.fault("shared-bounds", warp, number, text, fatal=True)
-        found = machine.spans[key] = ranks.pop(), offsets, cells
+        # an access is aligned to its size, so up to 16 bytes lie in one cell
+        cells = ((offsets >> 4)[:, None] + np.arange((size + 15) // 16)).reshape(-1)
+        found = machine.spans[key] = rank, offsets, np.array(sorted(set(cells.tolist())))
     rank, offsets, cells = found
     if rank != warp.cta.rank and not cluster:
-        locate(f, number, int(addresses[0]), cluster, size, align)
+        address = addresses if isinstance(addresses, int) else int(addresses[0])
+        locate(f, number, address, cluster, size, align)
     return warp.cta.cluster.ctas[rank], offsets, cells
 
 
@@ -65,23 +67,30 @@ def _write(f: Fiber, number: int, cta: Cta, cells: Array) -> None:
         warp.machine.check_order(bad, cta, event, warp, number, True, False)
 
 
-def shared_load(f: Fiber, number: int, addresses: Array, width: int, count: int, cluster: bool = False) -> Array:
-    """ld.shared: (count, 32) unsigned integers of `width` bytes; idle lanes are 0."""
-    result = np.zeros((count, 32), dtype=f"u{width}")
-    chosen = addresses if f.mask == 0xFFFFFFFF else addresses[f.lanes]
-    if len(chosen):
-        cta, offsets, cells = _span(f, number, chosen, width * count, width * count, cluster)
-        _read(f, number, cta, cells)
-        index = offsets // width + np.arange(count)[:, None]
-        result[:, f.lanes] = cta.words[width][index]
-    return result
+def shared_load(f: Fiber, number: int, addresses: Any, width: int, count: int, cluster: bool) -> Array:
+    """ld.shared: (count, 32) unsigned integers of `width` bytes, idle lanes 0; (count, 1) at a uniform address."""
+    uniform = isinstance(addresses, int)
+    partial = f.mask != FULL and not uniform
+    chosen = addresses[f.lanes] if partial else addresses
+    if partial and not len(chosen):
+        return np.zeros((count, 32), dtype=f"u{width}")
+    cta, offsets, cells = _span(f, number, chosen, width * count, width * count, cluster)
+    _read(f, number, cta, cells)
+    index = offsets // width
+    found: Array = cta.words[width][index + np.arange(count)[:, None] if count > 1 else index[None]]
+    if partial:
+        result = np.zeros((count, 32), dtype=f"u{width}")
+        result[:, f.lanes] = found
+        return result
+    return found
 
 
-def shared_store(f: Fiber, number: int, addresses: Array, values: Array, width: int, cluster: bool = False) -> None:
-    """st.shared: `values` is (count, 32)."""
+def shared_store(f: Fiber, number: int, addresses: Any, values: Array, width: int, cluster: bool) -> None:
+    """st.shared: `values` is (count, 32); at a uniform address the highest active lane stays."""
     count = len(values)
-    full = f.mask == 0xFFFFFFFF
-    chosen = addresses if full else addresses[f.lanes]
+    rows = np.full(32, addresses, dtype=np.int64) if isinstance(addresses, int) else addresses
+    full = f.mask == FULL
+    chosen = rows if full else rows[f.lanes]
     if len(chosen):
         cta, offsets, cells = _span(f, number, chosen, width * count, width * count, cluster)
         _write(f, number, cta, cells)
@@ -89,24 +98,24 @@ def shared_store(f: Fiber, number: int, addresses: Array, values: Array, width: 
         cta.words[width][index] = values if full else values[:, f.lanes]
 
 
-def load(f: Fiber, number: int, addresses: Any, width: int, count: int, space: str) -> Array:
-    """ld by state space ("global", "shared", "cluster", "generic"); a uniform address is broadcast."""
-    rows = np.broadcast_to(np.asarray(addresses), 32)
-    if space == "generic":
-        space = "cluster" if int(rows[f.lanes.argmax()]) >= SHARED_WINDOW else "global"
-    if space == "global":
-        return global_load(f, number, rows, width, count)
-    return shared_load(f, number, rows, width, count, space == "cluster")
+def _shared(f: Fiber, addresses: Any) -> bool:
+    """Whether generic addresses mean shared memory."""
+    return (addresses if isinstance(addresses, int) else int(addresses[f.lanes.argmax()])) >= SHARED_WINDOW
 
 
-def store(f: Fiber, number: int, addresses: Any, values: Array, width: int, space: str) -> None:
-    rows = np.broadcast_to(np.asarray(addresses), 32)
-    if space == "generic":
-        space = "cluster" if int(rows[f.lanes.argmax()]) >= SHARED_WINDOW else "global"
-    if space == "global":
-        global_store(f, number, rows, values, width)
+def generic_load(f: Fiber, number: int, addresses: Any, width: int, count: int) -> Array:
+    """ld without a state space."""
+    if _shared(f, addresses):
+        return shared_load(f, number, addresses, width, count, True)
+    return global_load(f, number, addresses, width, count)
+
+
+def generic_store(f: Fiber, number: int, addresses: Any, values: Array, width: int) -> None:
+    """st without a state space."""
+    if _shared(f, addresses):
+        shared_store(f, number, addresses, values, width, True)
     else:
-        shared_store(f, number, rows, values, width, space == "cluster")
+        global_store(f, number, addresses, values, width)
 
 
 def _matrix_rows(f: Fiber, number: int, addresses: Any, count: int) -> tuple[Cta, Array]:
@@ -147,8 +156,3 @@ def ldmatrix(f: Fiber, number: int, addresses: Any, count: int, transposed: bool
     if transposed:
         data = data.transpose(0, 2, 1)
     return np.ascontiguousarray(data).reshape(-1).view(np.uint32).reshape(count, 32)
-
-
-def dynamic_offset(address: int) -> int:
-    """The offset of a shared address from the start of dynamic shared memory, for messages."""
-    return (address & _OFFSET) - RESERVED

@@ -86,9 +86,8 @@ class Translator:
         for module in (mbarriers, barriers, fences, shared, tma, wgmma, state, lanes):
             namespace |= {k: v for k, v in vars(module).items() if callable(v)}
         # these names would clash: each module calls its own plainly
-        namespace |= {"wgmma_fence": wgmma.fence, "wgmma_mma": wgmma.mma, "wgmma_commit": wgmma.commit}
-        return namespace | {"wgmma_wait": wgmma.wait, "shared_load_any": shared.load, "shared_store_any": shared.store,
-                            "LANES": state.LANES}  # fmt: skip
+        renamed = {f"wgmma_{name}": getattr(wgmma, name) for name in ("fence", "mma", "commit", "wait")}
+        return namespace | renamed | {"LANES": state.LANES}
 
     def _nodes(self, instruction: Instruction) -> list[Node]:
         return nodes_of(instruction, self.numbers[id(instruction)], self.flow, self)

@@ -21,7 +21,8 @@ LOAD = """
  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+{bar}], {bytes};
  mov.b32 %r6, {x};
  mov.b32 %r7, {y};
- cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1+{at}], [%rd50, {{%r6, %r7}}], [%r1+{bar}];
+ add.s32 %r8, %r1, {bar};
+ cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1+{at}], [%rd50, {{%r6, %r7}}], [%r8];
 WAIT:
 LOOP:
  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1+{bar}], 0;

@@ -227,7 +227,8 @@ def test_a_wgmma_reads_through_the_async_proxy() -> None:
 def test_all_warps_must_agree() -> None:
     image, a, b, _ = small()
     differ = " cvt.u64.u32 %rd40, %r5;\n shr.u64 %rd40, %rd40, 9;\n add.s64 %rd30, %rd30, %rd40;\n"
-    outcome, _ = run_mma(image, a, b, 16, issue=" shl.b32 %r5, %r0, 4;\n" + differ + CLEAR + FENCE + "MMA;\n" + COMMIT)
+    issue = " shl.b32 %r5, %r0, 4;\n" + differ + CLEAR + FENCE + "MMA;\n" + COMMIT + WAIT.format(0)
+    outcome, _ = run_mma(image, a, b, 16, issue=issue)
     assert outcome.kinds == ["wgmma"]
     assert "disagree" in outcome.message("wgmma")
     lone = " shr.u32 %r5, %r0, 5;\n setp.eq.u32 %p2, %r5, 3;\n @%p2 bra OVER;\n"
