@@ -282,18 +282,43 @@ CASES = [
         "registers.accumulator",
         [
             {**PING, "design.tile.n": 208},
-            {"design.registers": "none", "design.tile.n": 192, **PING},
+            {"design.registers": "none", "design.tile.n": 136, **PING},
             {**COOP1, "design.tile.m": 256, "design.tile.n": 104},
         ],
         [
-            ({**PING, "design.tile.n": 216}, "128x208"),
-            ({**PING, "design.tile.n": 256, "design.epilogue_n": 64}, "128x192"),
-            ({**PING, "design.tile.n": 256, **cluster(4, 1)}, "128x192"),
-            ({"design.registers": "none", "design.tile.n": 200, **PING}, "128x192"),
-            ({**COOP1, "design.tile.m": 256, "design.tile.n": 112}, "256x104"),
-            ({**PING, "design.tile.m": 192, "design.tile.n": 256, "design.tile.k": 32}, "192x128"),
+            ({**PING, "design.tile.n": 216}, "128x208x64"),
+            ({**PING, "design.tile.n": 256, "design.epilogue_n": 64}, "128x192x64"),
+            ({**PING, "design.tile.n": 256, **cluster(4, 1)}, "128x192x64"),
+            ({"design.registers": "none", "design.tile.n": 144, **PING}, "128x136x64"),
+            ({**COOP1, "design.tile.m": 256, "design.tile.n": 112}, "256x104x64"),
+            ({**PING, "design.tile.m": 192, "design.tile.n": 256, "design.tile.k": 32}, "192x128x32"),
         ],
-        extents("design.tile", "mn"),
+        extents("design.tile", "mnk"),
+    ),
+    Case(
+        "registers.instruction",
+        [{**COOP3, "design.tile.n": 200}, {"design.tile.n": 256}],
+        [
+            ({**COOP3, "design.tile.n": 208}, "192x200x64"),
+            ({**COOP3, "design.tile.n": 256, "design.epilogue_n": 16}, "192x192x64"),
+            ({**COOP3, "design.tile.n": 224, **cluster(2, 1)}, "192x192x64"),
+        ],
+        extents("design.tile", "mnk"),
+    ),
+    Case(
+        "tma.boxes",
+        [
+            {"kernel.b.major": "n", "design.tile.n": 88},  # 1 + 11
+            {"kernel.b.major": "n", "design.tile.n": 56, **split(24, 240)},  # 1 + 7
+            {"kernel.b.major": "n", "design.tile.n": 256, "design.tile.k": 128},  # 2 + 4
+        ],
+        [
+            ({"kernel.b.major": "n", "design.tile.n": 104}, "128x96x64"),
+            ({"kernel.b.major": "n", "design.tile.n": 72, **split(24, 240)}, "128x64x64"),
+            ({"design.tile.n": 64, "design.tile.k": 112}, "128x64x96"),
+            ({"kernel.b.major": "n", "design.tile.n": 120, "design.registers": "none"}, "128x112x64"),
+        ],
+        extents("design.tile", "mnk"),
     ),
 ]
 
@@ -346,9 +371,9 @@ def test_a_tile_of_which_one_stage_fits_is_too_large(stages):
 def test_no_narrower_tile_can_hold_these_accumulators():
     changes = {"design.tile.m": 256, "design.epilogue_n": 64, "design.tile.n": 128, **PING}
     (violation,) = plan(point(changes)).violations
-    assert (violation.rule, violation.nearest) == ("registers.accumulator", "256x64")
+    assert (violation.rule, violation.nearest) == ("registers.accumulator", "256x64x64")
     (violation,) = plan(point({**changes, "design.registers": "none", **cluster(4, 1)})).violations
-    assert (violation.rule, violation.nearest) == ("registers.accumulator", "256x64")
+    assert (violation.rule, violation.nearest) == ("registers.accumulator", "256x64x64")
 
 
 @pytest.mark.parametrize(("value", "legal", "nearest"), [(6, (4, 8), 4), (7, (4, 8), 8), (1, (), "none")])

@@ -13,7 +13,7 @@ from generator.epilogue.chain import argument_names
 from generator.epilogue.op import EpilogueOp, EpilogueOperand
 from generator.plan.arch import Arch, arch
 from generator.plan.dtypes import Dtype, dtype
-from generator.plan.memory import lay_out
+from generator.plan.memory import align_up, lay_out
 from generator.plan.types import Buffer, Swizzle
 from generator.point import EpilogueStep, Point
 
@@ -23,6 +23,8 @@ SWIZZLE_BYTES: dict[Swizzle, int] = {"none": 16, "32B": 32, "64B": 64, "128B": 1
 #: Registers that a consumer thread needs beside its accumulators: addresses, descriptors, states, the converted
 #: subtile. 32 is what leaves M = 128, N = 208 legal at 240 registers, the largest split in use elsewhere.
 CONSUMER_OVERHEAD = 32
+#: Registers of one wgmma beside its accumulators (ptxas: 142 for N = 232).
+INSTRUCTION_OVERHEAD = 26
 #: More stages than this hide no further latency: at 64 columns of K they cover over 1000 of K.
 MAX_AUTO_STAGES = 16
 PRODUCER_SPLITS = {2: (40, 232), 3: (32, 160)}  # consumer warpgroups -> (producer, consumer) registers
@@ -137,8 +139,11 @@ class Choices:
 
     @cached_property
     def entry_registers(self) -> int:
-        """Registers per thread at launch: all of the SM's, in the steps of 8 in which they are granted."""
-        return min(self.arch.registers_per_thread, self.arch.registers // self.threads // 8 * 8)
+        """Registers per thread at launch: all of the SM's, in the steps of 8 in which they are granted.
+
+        Warps are dealt out to the SM's four quarters, each with a fourth of the registers: 10 warps count as 12.
+        """
+        return min(self.arch.registers_per_thread, self.arch.registers // align_up(self.threads, 128) // 8 * 8)
 
     @cached_property
     def consumer_registers(self) -> int:
@@ -190,6 +195,13 @@ class Choices:
         if matrix is None or element is None:
             raise ValueError(f"the kernel has no operand {operand!r}")
         return swizzle_of((self.subtile_n if matrix.major == "n" else 64) * element.bytes)
+
+    def boxes(self, operand: str) -> int:
+        """Return how many TMA boxes, each as wide as the swizzle, make one stage of "a" or "b"."""
+        kernel, tile = self.point.kernel, self.point.design.tile
+        major = kernel.a.major if operand == "a" else kernel.b.major
+        extent = tile.k if major == "k" else (tile.m if operand == "a" else tile.n)
+        return -(-extent * self.ab.bytes // SWIZZLE_BYTES[self.swizzle(operand)])
 
     def buffers(self, stages: int) -> tuple[tuple[Buffer, ...], int]:
         """Return the shared-memory map with a ring of `stages` stages, and its size in bytes."""

@@ -64,6 +64,13 @@ def constants(c: Choices) -> tuple[Constant, ...]:
         Constant("D_ALIGNMENT", 1 if direct else alignment // c.d.bytes, "threads store D" if direct else "likewise")
     )
     if c.subtile_stages:
+        lines = 64 if c.point.kernel.d.major == "n" else c.subtile_n
+        steps = -(-(alignment // c.d.bytes) * lines // 128)
+        across = "rows" if c.point.kernel.d.major == "n" else "columns"
+        found += [
+            Constant("EDGE_WIDTH", 128 // lines, f"threads of a warpgroup for each of a subtile's {lines} {across}"),
+            Constant("EDGE_STEPS", steps, "D_ALIGNMENT / EDGE_WIDTH, rounded up"),
+        ]
         found.append(Constant("EPILOGUE", EPILOGUE_BARRIER, "first of CONSUMERS named barriers; 0 is sync_threads"))
     if design.schedule == "pingpong":
         found.append(Constant("MMA_ORDER", ORDER_BARRIER, "first of CONSUMERS named barriers"))

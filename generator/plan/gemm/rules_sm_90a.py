@@ -6,7 +6,10 @@ rule holds. A predicate returns None or (value, limit, nearest legal value).
 
 from __future__ import annotations
 
-from generator.plan.gemm.choices import CONSUMER_OVERHEAD, Choices
+import itertools
+from collections.abc import Callable
+
+from generator.plan.gemm.choices import CONSUMER_OVERHEAD, INSTRUCTION_OVERHEAD, Choices
 from generator.plan.rule import RuleSet, nearest_of
 
 __all__ = ["BUDGET", "SHAPE"]
@@ -249,18 +252,47 @@ def _(c: Choices) -> Finding:
     if _accumulators_fit(c):
         return None
     tile, room = c.point.design.tile, c.consumer_registers - CONSUMER_OVERHEAD
-    # Narrower tiles may get another split, or break a rule of clusters or subtiles: each is tried.
-    narrower = ((n, _with_tile_n(c, n)) for n in range(tile.n - 8, 0, -8))
-    fits = [n for n, other in narrower if _accumulators_fit(other) and not SHAPE.violations(other)]
-    nearest = f"{tile.m}x{fits[0]}" if fits else "a smaller tile.m"
-    return f"{tile.m}x{tile.n} ({c.accumulators} registers)", f"{room} registers", nearest
+    return f"{tile.m}x{tile.n} ({c.accumulators} registers)", f"{room} registers", _nearest_tile(c, _accumulators_fit)
+
+
+@BUDGET.add("registers.instruction", "design.tile")
+def _(c: Choices) -> Finding:
+    """one wgmma's accumulators and 26 registers fit those at entry, within which ptxas compiles it (C7602)"""
+
+    def fits(other: Choices) -> bool:
+        return other.point.design.tile.n // 2 + INSTRUCTION_OVERHEAD <= c.entry_registers
+
+    tile = c.point.design.tile
+    return None if fits(c) else (f"n of {tile.n}", f"{c.entry_registers} registers at entry", _nearest_tile(c, fits))
+
+
+@BUDGET.add("tma.boxes", "design.tile")
+def _(c: Choices) -> Finding:
+    """the producer issues a stage in at most 12 TMA boxes (8 with 24 registers): it holds the coordinates of each"""
+
+    def fits(other: Choices) -> bool:
+        return other.boxes("a") + other.boxes("b") <= most
+
+    most = 12 if c.split is None or c.split[0] > 24 else 8
+    if fits(c):
+        return None
+    tile, boxes = c.point.design.tile, f"{c.boxes('a')} + {c.boxes('b')} boxes"
+    return f"{tile.m}x{tile.n}x{tile.k} ({boxes})", f"{most} boxes", _nearest_tile(c, fits)
 
 
 def _accumulators_fit(c: Choices) -> bool:
     return c.accumulators <= c.consumer_registers - CONSUMER_OVERHEAD
 
 
-def _with_tile_n(c: Choices, n: int) -> Choices:
+def _nearest_tile(c: Choices, fits: Callable[[Choices], bool]) -> str:
+    """Return the nearest tile, no larger, that fits and keeps every rule of shapes."""
     design = c.point.design
-    narrower = design.model_copy(update={"tile": design.tile.model_copy(update={"n": n})})
-    return Choices(c.point.model_copy(update={"design": narrower}))
+    m, n, k = design.tile.m, design.tile.n, design.tile.k
+    smaller = itertools.product(range(n, 0, -8), range(k, 0, -16))
+    for n_, k_ in sorted(smaller, key=lambda nk: n - nk[0] + k - nk[1]):
+        tile = design.tile.model_copy(update={"n": n_, "k": k_})
+        point = c.point.model_copy(update={"design": design.model_copy(update={"tile": tile})})
+        other = Choices(point)
+        if fits(other) and not SHAPE.violations(other):
+            return f"{m}x{n_}x{k_}"
+    return "a smaller tile.m"
