@@ -36,6 +36,7 @@ def context(plan: Plan) -> dict[str, Any]:
         "has_c": has_c,
         "stores_by_tma": by_tma,
         "uses_matrix_copies": (by_tma and c.d.bytes == 2) or (has_c and c.c is not None and c.c.bytes == 2),
+        "edge": _edge(kernel.d.major),
         "layouts": {operand: _layout(c, operand, major) for operand, major in majors.items()},
         "majors": {operand: "K" if majors[operand] == "k" else "MN" for operand in ("a", "b")},
         "strides": {operand: _stride(operand, major, c_argument) for operand, major in majors.items()},
@@ -105,6 +106,19 @@ def _stride(operand: str, major: str, c_argument: str) -> str:
     return f"(apart({names[0]}, {argument}.stride[{row}], {alignment}), 1, {batch})"
 
 
+def _edge(major: str) -> dict[str, Any]:
+    """Return the words for the end of D along its contiguous mode, which TMA cannot store."""
+    if major == "n":
+        return {
+            "what": "columns", "mode": 1, "extent": "n", "whole": "(m, whole, batches)", "first": "column",
+            "length": "SUBTILE_N", "i": "thread % 64", "j": "edge - column + thread // 64 + step * EDGE_WIDTH",
+        }  # fmt: skip
+    return {
+        "what": "rows", "mode": 0, "extent": "m", "whole": "(whole, n, batches)", "first": "row",
+        "length": "64", "i": "edge - row + thread // SUBTILE_N + step * EDGE_WIDTH", "j": "thread % SUBTILE_N",
+    }  # fmt: skip
+
+
 def _buffer(name: str, alignment: int, element: str, size: int) -> dict[str, Any]:
     dsl, width = ("Int64", 8) if element == "i64" else (dtype(element).dsl, dtype(element).bytes)
     return {"name": name, "alignment": alignment, "type": dsl, "elements": size // width}
@@ -138,8 +152,7 @@ def _kernel_parameters(c: Choices) -> list[tuple[str, str, str]]:
     tensors = ["a", "b", *(["c"] if c.tile_operands else []), *(["d"] if c.subtile_stages else [])]
     parts = (("tma", "cute.CopyAtom"), ("tiles", "cute.Tensor"))
     found = [(f"{t}_{part}", kind) for t in tensors for part, kind in parts]
-    if not c.subtile_stages:
-        found.append(("d_mnl", "cute.Tensor"))
+    found.append(("d_mnl", "cute.Tensor"))
     operands = [(operand.kind, argument) for s in c.steps for operand, argument in s.arguments]
     scalars = [(argument, "Float32") for kind, argument in operands if kind == "scalar"]
     numbers = [(name, "Int32") for name in ("m_clusters", "n_clusters", "k_tiles", "tiles")]
