@@ -97,10 +97,13 @@ class Exploration:
 
 
 def load(config: str) -> tuple[Spec, Path]:
-    """Load a YAML file by path, or a shipped one by name. Raises SpecErrors, OSError."""
+    """Load a YAML file by path, or a shipped one by name. Raises UserError when there is neither, SpecErrors."""
     from generator.spec import load as load_spec
 
     file = resources.resolve_config(config)
+    if not file.exists():
+        shipped = ", ".join(sorted(path.stem for path in resources.configs().glob("*.yaml")))
+        raise UserError(f"{config}: no such file; `warpwright new FILE` writes one, and these are shipped: {shipped}")
     return load_spec(file), file
 
 

@@ -35,7 +35,7 @@ def ci(
     out: OutOption = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
-    """Rebuild and emulate what is shipped, and check it against the ledger.
+    """Check what is shipped against the committed evidence.
 
     Refuses a change that leaves a shipped variant without valid evidence.
 

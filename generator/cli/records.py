@@ -161,8 +161,8 @@ def _timing(figures: Mapping[str, Any]) -> str:
 
 def _warps(role: dict[str, Any]) -> str:
     registers = f", {role['registers']} registers" if role["registers"] else ""
-    last = role["first_warp"] + role["warps"] - 1
-    return f"{role['first_warp']}..{last}{registers}: {role['duty']}"
+    first, last = role["first_warp"], role["first_warp"] + role["warps"] - 1
+    return f"{first if first == last else f'{first}..{last}'}{registers}: {role['duty']}"
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:

@@ -15,18 +15,27 @@ RENEW = "warpwright run configs/shipped.yaml && warpwright ledger configs/shippe
 
 
 def edit_line(checkout: Checkout, **changes: Any) -> None:
-    line = json.loads(checkout.ledger.read_text())
-    checkout.ledger.write_text(json.dumps({**line, **changes}, sort_keys=True) + "\n")
+    """Change the first line, which is the build's."""
+    first, *others = checkout.ledger.read_text().splitlines()
+    changed = json.dumps({**json.loads(first), **changes}, sort_keys=True)
+    checkout.ledger.write_text("\n".join([changed, *others]) + "\n")
+
+
+def add_line(checkout: Checkout, **changes: Any) -> None:
+    """Add a line like the build's."""
+    text = checkout.ledger.read_text()
+    added = {**json.loads(text.splitlines()[0]), **changes}
+    checkout.ledger.write_text(text + json.dumps(added, sort_keys=True) + "\n")
 
 
 def test_green_says_how_many_variants_it_checked(green: Checkout) -> None:
     done = green.run("ci")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[1].split() == ["configs/shipped.yaml", "1", "1", "1", "passed"]
+    assert done.stdout.splitlines()[1].split() == ["configs/shipped.yaml", "1", "1", "1", "1", "passed"]
     assert "1 points are illegal by" in done.stderr
     data = json.loads(green.run("ci", "--json").stdout)
     assert data["passed"]
-    assert data["configs"][0]["valid"] == {"built": 1}
+    assert data["configs"][0]["valid"] == {"built": 1, "emulated": 1}
 
 
 def test_green_from_nothing_but_the_committed_files(checkout: Checkout) -> None:
@@ -66,6 +75,14 @@ def test_template_that_no_longer_renders_is_red(checkout: Checkout) -> None:
     assert red.returncode == 1
     assert "render_failed" in red.stderr
     assert "nowhere" in red.stderr
+
+
+def test_emulated_evidence_is_asked_for_like_the_build(checkout: Checkout) -> None:
+    checkout.ledger.write_text(checkout.ledger.read_text().splitlines()[0] + "\n")
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "emulated evidence is missing" in red.stderr
+    assert RENEW in red.stderr
 
 
 def test_missing_ledger_is_red(checkout: Checkout) -> None:
@@ -120,9 +137,7 @@ def test_gpu_evidence_is_asked_for_only_on_demand(green: Checkout) -> None:
 
 
 def test_gpu_evidence_of_an_older_source_is_a_warning_until_it_is_required(checkout: Checkout) -> None:
-    line = checkout.ledger.read_text()
-    gpu = {**json.loads(line), "method": "gpu-validated", "source_sha": "0" * 64, "gpu": {"name": "NVIDIA H200"}}
-    checkout.ledger.write_text(line + json.dumps(gpu, sort_keys=True) + "\n")
+    add_line(checkout, method="gpu-validated", source_sha="0" * 64, gpu={"gpu": "NVIDIA H200"})
     green = checkout.run("ci")
     assert green.returncode == 0
     assert "warning: 1 variant: gpu-validated evidence is stale" in green.stderr
@@ -130,9 +145,7 @@ def test_gpu_evidence_of_an_older_source_is_a_warning_until_it_is_required(check
 
 
 def test_a_valid_hang_on_the_gpu_is_red_though_nobody_asked(checkout: Checkout) -> None:
-    line = checkout.ledger.read_text()
-    gpu = {**json.loads(line), "method": "gpu-validated", "status": "hang", "diagnosis": "no sign of life"}
-    checkout.ledger.write_text(line + json.dumps(gpu, sort_keys=True) + "\n")
+    add_line(checkout, method="gpu-validated", status="hang", diagnosis="no sign of life")
     red = checkout.run("ci")
     assert red.returncode == 1
     assert "recorded as hang" in red.stderr

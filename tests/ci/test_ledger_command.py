@@ -12,14 +12,15 @@ LEDGER = ("ledger", "configs/shipped.yaml")
 
 
 def test_line_says_what_for_and_what_was_found(green: Checkout) -> None:
-    (line,) = [json.loads(text) for text in green.ledger.read_text().splitlines()]
+    line, emulated = [json.loads(text) for text in green.ledger.read_text().splitlines()]
     (folder,) = [path for path in (green.top / "out" / "shipped").iterdir() if path.is_dir()]
     build = json.loads((folder / "build.json").read_text())
     assert {line[key] == build[key] for key in ("source_sha", "cubin_sha", "arch", "toolchain")} == {True}
     assert folder.name.startswith(line["label"])
     assert (line["method"], line["status"]) == ("built", "correct")
     assert line["figures"]["registers"] == build["registers"]
-    assert "seconds" not in line["figures"]
+    assert (emulated["method"], emulated["status"]) == ("emulated", "correct")
+    assert {"seconds", "rate"}.isdisjoint({**line["figures"], **emulated["figures"]})
 
 
 def test_renewing_changes_nothing_when_nothing_changed(checkout: Checkout) -> None:
@@ -39,11 +40,12 @@ def test_stale_results_are_not_taken_over(checkout: Checkout) -> None:
 
 
 def test_lines_of_former_variants_stay_until_pruned(checkout: Checkout) -> None:
-    former = {**json.loads(checkout.ledger.read_text()), "identity": "0" * 12, "label": "former"}
+    first = checkout.ledger.read_text().splitlines()[0]
+    former = {**json.loads(first), "identity": "0" * 12, "label": "former"}
     checkout.ledger.write_text(checkout.ledger.read_text() + json.dumps(former, sort_keys=True) + "\n")
     kept = checkout.run(*LEDGER)
     assert "1 lines are of variants that the configuration no longer has" in kept.stderr
     assert "former" in checkout.ledger.read_text()
     checkout.run(*LEDGER, "--prune")
     assert "former" not in checkout.ledger.read_text()
-    assert len(checkout.ledger.read_text().splitlines()) == 1
+    assert len(checkout.ledger.read_text().splitlines()) == 2

@@ -10,7 +10,7 @@ import pytest
 
 from generator import gpu
 from generator.device.supervise import Supervisor
-from generator.record import Folder, folders_in
+from generator.record import METHODS, Folder, folders_in
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -84,9 +84,9 @@ def test_ledger_tells_what_the_device_said(cli: Cli, config: Path, out: Path, de
     assert cli("ledger", config, "-o", out).exit_code == 0
     lines = [json.loads(line) for line in (out / "ledger" / "small.jsonl").read_text().splitlines()]
     assert [(line["label"][8:15], line["method"]) for line in lines] == [
-        (size, method) for size in ("128x128", "128x64x") for method in ("built", "gpu-validated", "benchmarked")
+        (size, method) for size in ("128x128", "128x64x") for method in METHODS
     ]
-    for line in lines[1:3]:
+    for line in lines[2:4]:
         assert line["gpu"]["gpu"] == "double"
         assert line["protocol"] == 1
     # Without the folders' own results, the ledger is what is known.
@@ -149,7 +149,7 @@ def test_bundle_and_import_round_trip(cli: Cli, config: Path, out: Path, tmp_pat
     assert done.stdout.splitlines()[1].split() == ["small", "gpu-validated", "correct", "1"]
     _, found = variants(cli, "run", config, "-o", out)
     assert found[folder.path.name]["evidence"] == "gpu-validated"
-    assert found[other.path.name]["evidence"] == "built"
+    assert found[other.path.name]["evidence"] == "emulated"
     (kept,) = (out / "ledger" / "raw").iterdir()
     assert kept.read_bytes() == results.read_bytes()
 

@@ -35,7 +35,7 @@ def test_table_and_json_say_the_same(cli: Cli, config: Path, out: Path) -> None:
         assert line[-1] == variant["status"]
         if variant["legal"]:
             assert f"{variant['shared_bytes']:,}" in line
-            assert (variant["status"], variant["evidence"]) == ("correct", "built")
+            assert (variant["status"], variant["evidence"]) == ("correct", "emulated")
             assert line[1] == "yes"
         else:
             assert variant["status"] == "illegal"
@@ -91,7 +91,7 @@ def test_a_variant_that_hangs_is_exit_1_and_named(cli: Cli, config: Path, out: P
     write_json(folder.path / "gpu.json", {**subject, "status": "hang", "diagnosis": diagnosis})
     result = cli("run", config, "-o", out)
     assert result.exit_code == 1
-    assert rows(result.stdout)[folder.label][-2:] == ["built", "hang"]
+    assert rows(result.stdout)[folder.label][-2:] == ["emulated", "hang"]
     assert f"hang: {folder.path.name}: {diagnosis}" in result.stderr.replace("\n", " ")
 
 
