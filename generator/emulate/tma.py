@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .launch import TensorMap
 
 LATENCY, BYTES_PER_CLOCK = 700, 46.6  # modelled clocks, for the timeline alone
+#: Bytes of the smallest write: at a row's end a store writes past the extent to the next multiple. Not in the PTX ISA;
+#: seen on H200 (driver 580.159): with N = 195 in 16-bit elements, columns 195 to 199 of the padding were written.
+STORE_GRANULE = 16
 _ALIGNMENT = {"none": 128, "32B": 256, "64B": 512, "128B": 1024}  # to which the pattern repeats
 _PLACES: dict[tuple[int, int, int], Array] = {}
 
@@ -61,13 +64,19 @@ def _cells(f: Fiber, number: int, shape: TensorMap, offset: int) -> tuple[slice,
     return cells, _places(first, count, mask) + first // 64 * 64
 
 
-def _window(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...]) -> tuple[Buffer, int, Any, Any]:
-    """(buffer, byte offset, shape, strides) of the part of the box inside the tensor, outermost mode first; and
-    in `Fiber` terms nothing. The shape has a zero where all of the box is outside."""
+def _window(
+    f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], granule: int = 1
+) -> tuple[Buffer, int, Any, Any]:
+    """(buffer, byte offset, shape, strides) of the part of the box inside the tensor, outermost mode first.
+
+    The innermost extent counts as rounded up to `granule` bytes. The shape has a zero where all of the box is outside.
+    """
     memory, machine = f.warp.machine.memory, f.warp.machine
     strides = (shape.element, *shape.strides)
     low = [max(c, 0) for c in coordinates]
-    high = [min(c + b, e) for c, b, e in zip(coordinates, shape.box, shape.extents, strict=True)]
+    step = max(1, granule // shape.element)
+    extents = (-(-shape.extents[0] // step) * step, *shape.extents[1:])
+    high = [min(c + b, e) for c, b, e in zip(coordinates, shape.box, extents, strict=True)]
     size = [max(h - lo, 0) for lo, h in zip(low, high, strict=True)]
     offset = sum(lo * s for lo, s in zip(low, strides, strict=True))
     span = sum((n - 1) * s for n, s in zip(size, strides, strict=True)) + shape.element if all(size) else 0
@@ -133,7 +142,7 @@ def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinate
         barriers.append(lookup(warp, number, owner, bar_offset, warp.known_async))
         if each is not own:
             reach(warp, number, each, event)
-        bad = each.shadow.write(cells, event, warp.known, warp.known_async, number)
+        bad = each.shadow.write(cells, event, warp.known_async, number)
         if bad:
             machine.check_order(bad, each, event, warp, number, True, True)
     _observe(f, index, shape, len(targets))
@@ -204,7 +213,7 @@ def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int
 
 
 def _put(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], chunks: Array) -> None:
-    buffer, offset, size, strides = _window(f, number, shape, coordinates)
+    buffer, offset, size, strides = _window(f, number, shape, coordinates, STORE_GRANULE)
     if not all(size):
         return
     warp = f.warp
