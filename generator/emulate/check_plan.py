@@ -14,6 +14,7 @@ from typing import Any
 from generator.build.launch_capture import Launch
 from generator.device.problems import Problem, tiling
 from generator.emulate.machine import RESERVED
+from generator.plan.dtypes import dtype
 from generator.plan.types import Barrier, Plan
 
 __all__ = ["Difference", "Seen", "check_launch", "check_plan"]
@@ -67,12 +68,30 @@ class Seen:
 
 def _planned_elements(plan: Plan, tensor: str, problem: Problem) -> int:
     """Elements of `tensor` that the CTAs of a GEMM copy, boxes shared by several CTAs counted once."""
+    if tensor == "d":
+        return _stored_elements(plan, problem)
     t = tiling(plan)
     clusters = -(-problem.m // (t.m * t.cluster_m)) * -(-problem.n // (t.n * t.cluster_n)) * problem.l
     depth = -(-problem.k // t.k) * t.k
     tile = {"a": t.m * depth, "b": t.n * depth}.get(tensor, t.m * t.n)
     shared = {"a": t.cluster_n, "b": t.cluster_m}.get(tensor, 1)
     return clusters * t.cluster_m * t.cluster_n * tile // shared
+
+
+def _stored_elements(plan: Plan, problem: Problem) -> int:
+    """Elements of the boxes of D that are stored: those that begin before the last whole 16 bytes of a row."""
+    t = tiling(plan)
+    box = next(buffer.shape[:2] for buffer in plan.buffers if buffer.name == "d")
+    output = next(argument for argument in plan.arguments if argument.output)
+    per_chunk = output.alignment // dtype(output.dtype).bytes
+    covered = [
+        -(-extent // (tile * ctas)) * tile * ctas
+        for extent, tile, ctas in ((problem.m, t.m, t.cluster_m), (problem.n, t.n, t.cluster_n))
+    ]
+    edge = 0 if output.contiguous == "M" else 1
+    whole = (problem.m, problem.n)[edge] // per_chunk * per_chunk
+    covered[edge] = -(-whole // box[edge]) * box[edge]
+    return prod(covered) * problem.l
 
 
 def check_launch(plan: Plan, launch: Launch) -> list[Difference]:
