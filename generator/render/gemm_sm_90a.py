@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from generator.plan.arch import arch
@@ -70,9 +71,10 @@ def formula(c: Choices) -> str:
     text = "A B"
     for s in c.steps:
         # A summary with one x is a formula to put the text into; else the operation is a function of it.
-        parts = s.op.summary.split("x")
+        parts = re.split(r"\bx\b", s.op.summary)
         plain = len(parts) == 2 and not s.op.summary.startswith("max")
-        inner = f"({text})" if plain and parts[0] and "+" in text else text
+        product = parts[0] or not parts[-1].startswith(" + ")
+        inner = f"({text})" if plain and product and "+" in text else text
         text = parts[0] + inner + parts[1] if plain else f"{s.op.name}({text})"
     return text
 
