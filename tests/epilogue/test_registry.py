@@ -1,0 +1,127 @@
+"""Where operations are found, and what is said of a file that cannot be used."""
+
+from __future__ import annotations
+
+import ast
+import os
+
+import pytest
+
+from generator.epilogue import registry
+from generator.epilogue.chain import argument_names
+from generator.epilogue.check import KERNEL_NAMES
+from generator.epilogue.registry import OPS_VARIABLE, OpError
+from generator.plan import plan
+from generator.render import render
+from tests.epilogue.conftest import GOOD
+from tests.plan.space import legal_plans, point
+
+
+def test_an_operation_of_ones_own_joins_the_others(write_op):
+    path = write_op()
+    assert {"shift", "relu"} <= set(registry.names())
+    assert registry.source_path("shift") == path
+    assert registry.get("shift").summary == "x + shift"
+
+
+def test_an_unknown_operation_is_named_with_the_known_ones():
+    with pytest.raises(OpError, match=r"'rleu' is unknown; known: alpha, .*relu"):
+        registry.get("rleu")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("OP =", "OPERATION =", "assigns no EpilogueOp to OP"),
+        ('name="shift"', 'name="shfit"', "OP.name is 'shfit'; it must be the file's name, 'shift'"),
+        ("from generator", "from generatro", "ModuleNotFoundError: No module named 'generatro'"),
+        ("OP = EpilogueOp(", "OP = EpilogueOp((", "SyntaxError"),
+        ('    summary="x + shift",\n', "", "TypeError"),
+        ('"x + shift",\n    op', '"two\\nlines",\n    op', "summary is 'two\\nlines'; it must be one line"),
+        ('"scalar"', '"vector"', "operand 'shift': kind is 'vector'; it must be one of tile, vector_m"),
+        ('("shift", "scalar"),', '("shift", "scalar"), EpilogueOperand("shift", "scalar")', "declared twice"),
+        ('Operand("shift"', 'Operand("Shift"', "operand 'Shift': a name is lower-case letters"),
+        ('Operand("shift"', 'Operand("lambda"', "operand 'lambda': a name is lower-case letters"),
+        ('Operand("shift"', 'Operand("tile"', "operand 'tile': the kernel uses this name itself"),
+        ('Operand("shift"', 'Operand("x"', "operand 'x': the kernel uses this name itself"),
+        ('Operand("shift"', 'Operand("shift_2"', "operand 'shift_2': the kernel appends _1, _2"),
+        ('"scalar"', '"scalar", "shift"', "only a tile can be skipped, and this is a scalar"),
+        ('"shift", "scalar"', '"shift", "tile", "beta"', "skip_if_zero names 'beta', not a scalar of this one (none)"),
+        ('(EpilogueOperand("shift", "scalar"),)', '("shift",)', "operands must be a tuple of EpilogueOperand"),
+        ('code="x = x + shift"', 'code="y = x + shift"', "code does not assign x"),
+        ('code="x = x + shift"', 'code="x = x +"', "code is no Python: "),
+        ('code="x = x + shift"', "code=None", "code is no Python: "),
+        ('code="x = x + shift"', 'code="x = x + shfit"', "code reads 'shfit', which is neither x nor an operand"),
+        ('code="x = x + shift"', 'code="row = 2 * x\\nx = row"', "code assigns 'row', a name that the kernel uses"),
+        ("lambda xp, x, e, o: e", "0.5", "error is 0.5; it must be a function"),
+    ],
+)
+def test_a_faulty_file_is_refused_with_its_path_and_the_fault(write_op, old, new, fault):
+    assert GOOD.count(old) == 1
+    path = write_op(GOOD.replace(old, new))
+    with pytest.raises(OpError) as caught:
+        registry.get("shift")
+    assert str(caught.value).startswith(f"{path}: ")
+    assert fault in str(caught.value)
+
+
+def test_all_faults_are_told_at_once(write_op):
+    write_op(GOOD.replace('"scalar"', '"vector"').replace("x = x + shift", "y = x"))
+    with pytest.raises(OpError, match=r"kind is 'vector'.*; code does not assign x"):
+        registry.get("shift")
+
+
+def test_a_name_that_is_taken_is_refused(write_op):
+    path = write_op(GOOD.replace("shift", "relu"), "relu")
+    with pytest.raises(OpError, match=f"{path}: the operation 'relu' exists already in .*rename it"):
+        registry.names()
+
+
+def test_a_folder_that_is_not_there_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv(OPS_VARIABLE, os.pathsep.join(["", str(tmp_path / "none")]))
+    with pytest.raises(OpError, match=f"{OPS_VARIABLE}: {tmp_path}/none is not a folder"):
+        registry.names()
+
+
+def test_operands_that_come_twice_are_numbered():
+    chain = [registry.get(name) for name in ("bias_n", "alpha", "bias_n", "beta_c")]
+    named = [[argument for _, argument in step] for step in argument_names(chain)]
+    assert named == [["bias_n_1"], ["alpha"], ["bias_n_2"], ["beta", "c"]]
+
+
+def test_each_of_two_equal_operations_has_its_own_operand():
+    chain = ["alpha", {"op": "bias_n", "dtype": "f16"}, "relu", "alpha", "bias_n"]
+    planned = plan(point({"kernel.epilogue": chain}))
+    operands = {a.name: (a.kind, a.dtype) for a in planned.arguments if a.name.startswith(("alpha", "bias"))}
+    assert operands == {
+        "bias_n_1": ("vector", "f16"),
+        "bias_n_2": ("vector", "f32"),
+        "alpha_1": ("scalar", "f32"),
+        "alpha_2": ("scalar", "f32"),
+    }
+    text = render(planned, "x.yaml")
+    # An unrolled subtile after the first must start from its own scalar again.
+    assert text.index("alpha = alpha_1\n") < text.index("bias_n_1_vector,", text.index("alpha = alpha_1"))
+    assert text.index("alpha = alpha_2\n") < text.rindex("bias_n_2_vector,")
+
+
+def test_the_kernels_names_are_all_reserved():
+    """Every name that a rendered kernel binds for itself is closed to operands and temporaries."""
+    bound = set()
+    for planned in legal_plans(seed=5, count=60):
+        own = {a.name for a in planned.arguments if a.kind != "tensor"} | {"x", "power", "_"}
+        own |= {name.rsplit("_", 1)[0] for name in own}
+        tree = ast.parse(render(planned, "x.yaml"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names = {node.id}
+            elif isinstance(node, ast.arg):
+                names = {node.arg}
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                names = {node.name}
+            else:
+                continue
+            bound |= {n for n in names if n == n.lower() and not n.endswith("_vector")} - own
+    assert "tile" in bound
+    missing = bound - KERNEL_NAMES - {"c"}  # c is a matrix operand's usual name
+    assert not missing, "add these to KERNEL_NAMES of generator/epilogue/check.py"

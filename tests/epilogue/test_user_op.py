@@ -1,0 +1,76 @@
+"""The worked example of docs/epilogue.md, taken out of the page, goes the whole way from YAML to a built kernel."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from generator.build import BuildJob, build
+from generator.build.cache import Cache
+from generator.epilogue import registry
+from generator.epilogue.registry import OPS_VARIABLE
+from generator.plan import plan
+from generator.render import render
+from generator.spec import load
+from tests.plan.space import point
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "epilogue.md"
+
+RESIDUAL = """\
+from generator.epilogue.op import F32_ROUNDOFF, EpilogueOp, EpilogueOperand
+
+OP = EpilogueOp(
+    name="residual",
+    summary="x + R",
+    operands=(EpilogueOperand("residual", "tile"),),
+    code="x = x + residual",
+    reference=lambda xp, x, o: x + o["residual"],
+    error=lambda xp, x, e, o: e + F32_ROUNDOFF * (xp.abs(x + o["residual"]) + e),
+)
+"""
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The example's YAML file, with its operation (and another one) in place."""
+    (operation,) = blocks("python")
+    (config,) = [block for block in blocks("yaml") if block.startswith("version: 1")]
+    ops = tmp_path / "ops"
+    ops.mkdir()
+    (ops / "scale_n.py").write_text(operation)
+    (ops / "residual.py").write_text(RESIDUAL)
+    monkeypatch.setenv(OPS_VARIABLE, str(ops))
+    file = tmp_path / "scaled.yaml"
+    file.write_text(config)
+    return file
+
+
+def test_the_example_of_the_page_is_built(example, tmp_path):
+    (from_yaml,) = load(example).points()
+    # A matrix of a name of its own, that no scalar switches off, and the operands of one operation twice.
+    twice = ["alpha", "scale_n", "residual", "alpha", {"op": "scale_n", "dtype": "f16"}]
+    from_python = point({"kernel.epilogue": twice, "kernel.c": {"dtype": "bf16", "major": "m"}, "design.stages": 2})
+    plans = [plan(from_yaml), plan(from_python)]
+    texts = [render(planned, "scaled.yaml") for planned in plans]
+    assert "x = x * scale_n\n" in texts[0]
+    assert "D = relu(A B * scale[n])\n" in texts[0]
+    assert "D = (alpha * (alpha * A B * scale[n] + R)) * scale[n]\n" in texts[1]
+    jobs = [BuildJob(text, p, tmp_path / str(n)) for n, (text, p) in enumerate(zip(texts, plans, strict=True))]
+    for artifact, planned in zip(build(jobs, workers=2, cache=Cache(tmp_path / "cache")), plans, strict=True):
+        assert artifact.status is None, (artifact.failure, artifact.findings)
+        assert artifact.dynamic_shared_bytes == planned.shared_bytes
+    assert [a.name for a in plans[0].arguments] == ["a", "b", "d", "scale_n", "max_clusters"]
+    assert [a.name for a in plans[1].arguments] == [
+        "a", "b", "residual", "d", "scale_n_1", "scale_n_2", "alpha_1", "alpha_2", "max_clusters",
+    ]  # fmt: skip
+
+
+def test_the_page_lists_every_operation(example):
+    listed = set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE))
+    assert listed == set(registry.names()) - {"scale_n", "residual"}
