@@ -6,7 +6,6 @@ Functions that the translated code calls take the fiber and the number of the in
 from __future__ import annotations
 
 from .machine import Machine
-from .mbarriers import release
 from .state import Fiber, Warp
 
 
@@ -53,7 +52,7 @@ def bar_sync(f: Fiber, number: int, identifier: int, threads: int, wait: bool = 
             return machine.block(f, "named", number, (identifier, barrier))
         f.token = None
         warp.learn(barrier.known, barrier.known_async)
-        warp.clock = max(warp.clock, barrier.clock)
+        warp.catch_up(barrier.clock, number, "named", barrier=identifier)
         return True
     if f.mask != warp.alive:
         text = f"barrier {identifier}: only lanes {f.mask:#010x} of {warp.alive:#010x} take part"
@@ -77,9 +76,9 @@ def bar_sync(f: Fiber, number: int, identifier: int, threads: int, wait: bool = 
     barrier.expected = threads
     barrier.arrived += 32
     barrier.members.append((warp, number))
-    known, known_async = release(warp)
-    barrier.coming |= known
-    barrier.coming_async |= known_async
+    warp.synchronise()
+    barrier.coming |= warp.known
+    barrier.coming_async |= warp.known_async
     barrier.coming_clock = max(barrier.coming_clock, warp.clock)
     if barrier.arrived < threads:
         if not wait:
@@ -96,7 +95,7 @@ def bar_sync(f: Fiber, number: int, identifier: int, threads: int, wait: bool = 
         machine.ready(fiber)
     if wait:
         warp.learn(barrier.known, barrier.known_async)
-        warp.clock = max(warp.clock, barrier.clock)
+        warp.catch_up(barrier.clock, number, "named", barrier=identifier)
     return True
 
 
@@ -107,9 +106,10 @@ def cluster_arrive(f: Fiber, number: int, relaxed: bool) -> None:
         warp.machine.fault("convergence", warp, number, "barrier.cluster needs all lanes of the warp", fatal=True)
     if warp.cluster_phase is not None:
         warp.machine.fault("convergence", warp, number, "a second barrier.cluster.arrive without a wait", fatal=True)
-    known, known_async = (warp.released, warp.released_async) if relaxed else release(warp)
-    barrier.coming |= known
-    barrier.coming_async |= known_async
+    if not relaxed:
+        warp.synchronise()
+    barrier.coming |= warp.released if relaxed else warp.known
+    barrier.coming_async |= warp.released_async if relaxed else warp.known_async
     barrier.coming_clock = max(barrier.coming_clock, warp.clock)
     warp.cluster_phase = barrier.generation
     barrier.arrived += 1
@@ -125,5 +125,5 @@ def cluster_wait(f: Fiber, number: int) -> bool:
         return warp.machine.block(f, "cluster", number, barrier)
     warp.cluster_phase = None
     warp.learn(barrier.known, barrier.known_async)
-    warp.clock = max(warp.clock, barrier.clock)
+    warp.catch_up(barrier.clock, number, "cluster")
     return True

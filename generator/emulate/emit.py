@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NARROWED = {"ld", "st", "atom", "red", "mbarrier", "cp", "ldmatrix", "stmatrix", "elect", "shfl", "vote", "bar"}
 NARROWED |= {"fence", "barrier", "setmaxnreg", "wgmma", "prefetch", "activemask", "redux"}
 _HARMLESS = ("prefetch", "prefetchu", "cp.async.bulk.prefetch", "nanosleep", "griddepcontrol", "fence.proxy.tensormap",
-             "bar.warp.sync", "discard", "applypriority", "fence.proxy.alias", "membar.cta", "pmevent",
+             "discard", "applypriority", "fence.proxy.alias", "membar.cta", "pmevent",
              "fence.acq_rel.cta", "fence.sc.cta")  # fmt: skip
 
 

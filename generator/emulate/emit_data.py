@@ -76,8 +76,8 @@ def _access(instruction: Instruction, verb: str) -> tuple[str, str]:
     """(function, its last argument) of a load or store by its state space."""
     spaces = {"global": "global", "shared": "shared", "shared::cta": "shared", "shared::cluster": "cluster"}
     found = [spaces[p] for p in instruction.parts if p in spaces]
-    if {"local", "const", "param", "volatile"} & set(instruction.parts):
-        raise UnsupportedInstruction(f"{instruction.where}: this state space is not emulated")
+    if {"local", "const", "param", "acquire", "release", "async", "bulk", "b128"} & set(instruction.parts):
+        raise UnsupportedInstruction(f"{instruction.where}: this state space, ordering or type is not emulated")
     if not found or found[0] == "global":
         return f"{'global' if found else 'generic'}_{verb}", ""
     return f"shared_{verb}", f", {found[0] == 'cluster'}"

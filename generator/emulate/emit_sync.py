@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .emit_operands import address_of, set_result, single
+from .findings import UnsupportedInstruction
 from .syntax import Immediate, Memory, Pair, Register
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def _inval(w: BlockWriter, n: Node) -> None:
 
 def _arrive(w: BlockWriter, n: Node) -> None:
     operands, opcode = list(n.instruction.operands), n.instruction.opcode
+    if "noComplete" in n.instruction.parts:
+        raise UnsupportedInstruction(f"{n.instruction.where}: not emulated")
     result = operands.pop(0) if not isinstance(operands[0], Memory) else None
     value = single(w, operands[1], n.number) if len(operands) > 1 else "1"
     count, expect = ("1", value) if "expect_tx" in opcode else (value, "0")
@@ -73,6 +76,10 @@ def _cluster_barrier(w: BlockWriter, n: Node) -> None:
         w.lines.append(f"cluster_arrive(f, {n.number}, {'relaxed' in n.instruction.parts})")
     else:
         w.lines.append(f"if not cluster_wait(f, {n.number}): return -1")
+
+
+def _warp_barrier(w: BlockWriter, n: Node) -> None:
+    w.lines.append(f"warp_barrier(f, {n.number}, {single(w, n.instruction.operands[0], n.number)})")
 
 
 def _fence(w: BlockWriter, n: Node) -> None:
@@ -153,6 +160,7 @@ def _trap(w: BlockWriter, n: Node) -> None:
 
 
 HANDLERS: dict[str, Callable[[BlockWriter, Node], None]] = {
+    "bar.warp.sync": _warp_barrier,
     "mbarrier.init": _init, "mbarrier.inval": _inval, "mbarrier.arrive": _arrive, "mbarrier.expect_tx": _expect,
     "mbarrier.try_wait": _wait, "mbarrier.test_wait": _wait, "barrier.cluster": _cluster_barrier,
     "bar.sync": _bar, "bar.arrive": _bar, "barrier.sync": _bar, "barrier.arrive": _bar, "barrier.cta.sync": _bar,

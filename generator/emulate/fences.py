@@ -6,10 +6,11 @@ from .state import Fiber
 
 
 def fence_proxy_async(f: Fiber) -> None:
-    """fence.proxy.async: what the warp knows now is visible to the asynchronous proxy; later accesses are not yet."""
+    """fence.proxy.async: what the lanes know now is visible to the asynchronous proxy; later accesses are not yet."""
     warp = f.warp
     warp.segment = -1
-    warp.known_async = warp.known
+    others = warp.unsynced if warp.accessing & ~f.mask else 0  # what only lanes that are not here did
+    warp.known_async |= warp.known & ~others
 
 
 def fence_mbarrier_init(f: Fiber) -> None:
@@ -29,6 +30,13 @@ def fence_thread(f: Fiber, cluster: bool) -> None:
     if cluster:
         warp.segment = -1
         warp.released, warp.released_async = warp.known, warp.known_async
+
+
+def warp_barrier(f: Fiber, number: int, members: int) -> None:
+    """bar.warp.sync: orders the accesses of the lanes of `members` (other instructions that converge do not)."""
+    converged(f, number, members)
+    if f.mask == f.warp.alive:
+        f.warp.synchronise()
 
 
 def setmaxnreg(f: Fiber, number: int, count: int, increase: bool) -> bool:

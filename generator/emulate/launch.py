@@ -109,7 +109,9 @@ class Options:
 class Result:
     """What one run showed.
 
-    statistics: warp_instructions, seconds, events, clocks (modelled), clusters. timeline: dicts, with `trace`.
+    statistics: warp_instructions, seconds, events, clocks (modelled), clusters.
+    timeline: with `trace`, a dict per "wait" (what: mbarrier, named, cluster, wgmma), "load", "store" and "mma" with
+    cta, warp, PTX line, start and end in modelled clocks, and what is special to the kind (offset, phase, ...).
     observations: "mbarriers" {offset: {counts, arrivals, bytes (sets over phases), phases}}, "tma" {parameter:
     {boxes, multicast, lanes, copies}}, "registers" {count: warps}, "named" {barrier: thread counts}.
     """

@@ -113,6 +113,12 @@ class Machine:
                 exhausted(self)
                 return
 
+    def event(self, kind: str, warp: Warp, number: int, start: int, end: int, **facts: Any) -> None:
+        """Add an event to the timeline: modelled clocks, and the PTX line of instruction `number`."""
+        line = self.program.instructions[number].line
+        self.trace.append({"kind": kind, "cta": warp.cta.ctaid, "warp": warp.index, "line": line, "start": start,
+                           "end": end, **facts})  # fmt: skip
+
     def retire(self, cluster: Cluster) -> None:
         """All CTAs of `cluster` have ended: the next one of the grid takes its place."""
         from .setup import start_clusters

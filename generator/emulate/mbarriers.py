@@ -17,9 +17,14 @@ _TX_LIMIT = (1 << 20) - 1  # PTX ISA, "Tracking asynchronous operations by the m
 _OFFSET = (1 << RANK_SHIFT) - 1
 
 
-def release(warp: Warp) -> tuple[int, int]:
-    """What an arrival of `warp` makes known; its later accesses are a new event."""
+def release(warp: Warp, mask: int) -> tuple[int, int]:
+    """What an arrival of the lanes in `mask` makes known; the warp's later accesses are a new event.
+
+    Accesses that other lanes made are not carried unless bar.warp.sync, or a barrier of all lanes, came between.
+    """
     warp.segment = -1
+    if warp.accessing & ~mask:
+        return warp.known & ~warp.unsynced, warp.known_async & ~warp.unsynced
     return warp.known, warp.known_async
 
 
@@ -44,8 +49,8 @@ class MBarrier:
     def state(self) -> str:
         return f"phase {self.phase}, {self.pending} of {self.count} arrivals and {self.tx} bytes pending"
 
-    def arrive(self, warp: Warp, number: int, count: int, expect: int = 0) -> None:
-        known, known_async = release(warp)
+    def arrive(self, warp: Warp, number: int, mask: int, count: int, expect: int = 0) -> None:
+        known, known_async = release(warp, mask)
         self.coming |= known
         self.coming_async |= known_async
         self.coming_clock = max(self.coming_clock, warp.clock)
@@ -149,7 +154,7 @@ def mbarrier_init(f: Fiber, number: int, address: int, count: int) -> None:
         warp.known |= 1 << warp.inits
     cells = slice(offset >> 4, (offset >> 4) + 1)
     if cta.shadow.state[offset >> 4] > 0:  # a data buffer was here: its accesses must be over
-        bad = cta.shadow.write(cells, warp.inits, warp.known, warp.known, number)
+        bad = cta.shadow.write(cells, warp.inits, warp.known, number)
         warp.machine.check_order(bad, cta, warp.inits, warp, number, True, False)
     cta.shadow.state[offset >> 4] = BARRIER
     cta.mbarriers[offset] = MBarrier(cta, offset, count, warp.inits, number)
@@ -179,7 +184,7 @@ def mbarrier_arrive(f: Fiber, number: int, addresses: Any, count: int, expect: i
         state = barrier.phase
         if barrier.cta is not warp.cta:
             _reach(warp, number, barrier.cta, warp.event())
-        barrier.arrive(warp, number, count * lanes, expect * lanes)
+        barrier.arrive(warp, number, f.mask, count * lanes, expect * lanes)
     return state
 
 
@@ -218,12 +223,7 @@ def _woken(f: Fiber, number: int, barrier: MBarrier, acquire: bool) -> None:
     if acquire:
         warp.known |= barrier.known
         warp.known_async |= barrier.known_async
-    began, warp.clock = warp.clock, max(warp.clock, barrier.clock)
-    if warp.machine.options.trace:
-        warp.machine.trace.append(
-            {"kind": "wait", "warp": warp.index, "cta": warp.cta.ctaid, "start": began, "end": warp.clock,
-             "line": number, "barrier": barrier.offset, "phase": barrier.phase - 1}
-        )  # fmt: skip
+    warp.catch_up(barrier.clock, number, "mbarrier", offset=barrier.offset, phase=barrier.phase - 1)
 
 
 def mbarrier_test(f: Fiber, number: int, address: int, parity: int, acquire: bool, cluster: bool) -> int:

@@ -6,8 +6,8 @@ carries two: `known` to its ordinary accesses, and the part of it `known_async` 
 asynchronous proxy (TMA, wgmma); fence.proxy.async copies the first to the second. Always known_async <= known.
 
 An access is a race when the last writer of the cell (or, for a write, a reader since) is not in the mask of
-the proxy that makes the access. A *read* by the generic proxy that precedes an asynchronous write needs no
-proxy fence: it has its value.
+the proxy that makes the access. So a read that a TMA load overwrites later needs a proxy fence too: the PTX
+ISA's proxy-preserved causality makes no exception for reads.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Shadow:
         self.order.events[event].log.append((number, cells, False))
         return bad
 
-    def write(self, cells: Cells, event: int, known: int, visible: int, number: int) -> list[tuple[int, int]]:
+    def write(self, cells: Cells, event: int, visible: int, number: int) -> list[tuple[int, int]]:
         """Note a write by `event` and return the (earlier event, cell) that it races with."""
         states, values = self.distinct(cells)
         bad = []
@@ -133,7 +133,7 @@ class Shadow:
             if writer >= 0 and writer != event and not visible >> writer & 1:
                 bad.append((writer, self.cell_of(cells, states, value)))
             for reader in self.order.readers[value & _LOW]:
-                if reader != event and not known >> reader & 1:
+                if reader != event and not visible >> reader & 1:
                     bad.append((reader, self.cell_of(cells, states, value)))
         self.state[cells] = (event + 1) << 32
         self.order.events[event].log.append((number, cells, True))

@@ -54,6 +54,7 @@ def _span(f: Fiber, number: int, addresses: Any, size: int, align: int, cluster:
 def _read(f: Fiber, number: int, cta: Cta, cells: Array) -> None:
     warp = f.warp
     event = warp.segment if warp.segment >= 0 else warp.event()
+    warp.accessing |= f.mask
     bad = cta.shadow.read(cells, event, warp.known, warp.known, number)
     if bad:
         warp.machine.check_order(bad, cta, event, warp, number, False, False)
@@ -62,7 +63,8 @@ def _read(f: Fiber, number: int, cta: Cta, cells: Array) -> None:
 def _write(f: Fiber, number: int, cta: Cta, cells: Array) -> None:
     warp = f.warp
     event = warp.segment if warp.segment >= 0 else warp.event()
-    bad = cta.shadow.write(cells, event, warp.known, warp.known, number)
+    warp.accessing |= f.mask
+    bad = cta.shadow.write(cells, event, warp.known, number)
     if bad:
         warp.machine.check_order(bad, cta, event, warp, number, True, False)
 

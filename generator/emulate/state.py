@@ -127,6 +127,7 @@ class Warp:
         self.tid = (flat % x, flat // x % y, flat // (x * y))
         self.known = self.known_async = 0
         self.released = self.released_async = 0  # what a relaxed cluster arrive carries
+        self.unsynced = self.accessing = 0  # events since all lanes last met at a barrier, and the lanes that made them
         self.segment = self.inits = -1  # events: accesses since the last release, mbarrier.inits since the last fence
         self.clock = 0
         self.bulk: list[list[Any]] = [[]]  # groups of copies out of shared memory, the last one still open
@@ -146,7 +147,19 @@ class Warp:
         if self.segment < 0:
             self.segment = self.machine.order.event("", self, False)
             self.known |= 1 << self.segment
+            self.unsynced |= 1 << self.segment
         return self.segment
+
+    def catch_up(self, clock: int, number: int, what: str, **facts: Any) -> None:
+        """A wait is over that the modelled clock puts at `clock` (an event of the timeline)."""
+        if self.machine.options.trace and clock > self.clock:
+            self.machine.event("wait", self, number, self.clock, clock, what=what, **facts)
+        self.clock = max(self.clock, clock)
+
+    def synchronise(self) -> None:
+        """All lanes have met at a barrier: each knows what the others did; later accesses are a new event."""
+        self.segment = -1
+        self.unsynced = self.accessing = 0
 
     def learn(self, known: int, known_async: int) -> None:
         self.known |= known

@@ -14,8 +14,9 @@ import numpy as np
 from .formats import Array
 from .mbarriers import locate, lookup, reach
 from .memory import Buffer
+from .order import Cells
 from .shared import SWIZZLE_MASKS, swizzle
-from .state import PARAM_WINDOW, Fiber
+from .state import PARAM_WINDOW, RESERVED, Fiber
 
 if TYPE_CHECKING:
     from .launch import TensorMap
@@ -24,7 +25,7 @@ LATENCY, BYTES_PER_CLOCK = 700, 46.6  # modelled clocks, for the timeline alone
 #: Bytes of the smallest write: at a row's end a store writes past the extent to the next multiple. Not in the PTX ISA;
 #: seen on H200 (driver 580.159): with N = 195 in 16-bit elements, columns 195 to 199 of the padding were written.
 STORE_GRANULE = 16
-_ALIGNMENT = {"none": 128, "32B": 256, "64B": 512, "128B": 1024}  # to which the pattern repeats
+_PATTERN = {"32B": 256, "64B": 512, "128B": 1024}  # bytes after which a swizzle repeats
 _PLACES: dict[tuple[int, int, int], Array] = {}
 
 
@@ -46,22 +47,19 @@ def _places(first: int, count: int, mask: int) -> Array:
     return found
 
 
-def _cells(f: Fiber, number: int, shape: TensorMap, offset: int) -> tuple[slice, Any]:
+def _cells(f: Fiber, number: int, shape: TensorMap, offset: int) -> tuple[Cells, Cells]:
     """(cells of the box for the shadow, chunk numbers in the box's order) at `offset`."""
     if offset % 128:
-        text = f"shared offset {offset - 1024} of a tensor copy is not a multiple of 128"
+        text = f"shared offset {offset - RESERVED} of a tensor copy is not a multiple of 128"
         f.warp.machine.fault("misaligned", f.warp, number, text, fatal=True)
     count, first = shape.bytes // 16, offset // 16
     mask = SWIZZLE_MASKS[shape.swizzle]
     cells = slice(first, first + count)
     if not mask:
         return cells, cells
-    repeat = _ALIGNMENT[shape.swizzle] // 16
-    if first % repeat or count % repeat:
-        whole = slice(first // repeat * repeat, -(-(first + count) // repeat) * repeat)
-        places = _places(first, count, mask) + first // 64 * 64
-        return (cells if whole == cells else np.sort(places)), places  # type: ignore[return-value]
-    return cells, _places(first, count, mask) + first // 64 * 64
+    places = _places(first, count, mask) + first // 64 * 64
+    repeat = _PATTERN[shape.swizzle] // 16
+    return (np.sort(places) if first % repeat or count % repeat else cells), places
 
 
 def _window(
@@ -148,10 +146,8 @@ def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinate
     _observe(f, index, shape, len(targets))
     clock = own.tma_clock = max(own.tma_clock, warp.clock) + int(shape.bytes / BYTES_PER_CLOCK)
     if machine.options.trace:
-        machine.trace.append(
-            {"kind": "load", "warp": warp.index, "cta": own.ctaid, "start": warp.clock, "end": clock + LATENCY,
-             "line": number, "offset": offset, "coordinates": signed, "parameter": index}
-        )  # fmt: skip
+        machine.event("load", warp, number, warp.clock, clock + LATENCY, offset=offset, parameter=index,
+                      coordinates=signed)  # fmt: skip
 
     def land() -> None:
         data = _fetch(f, number, shape, signed)
@@ -197,10 +193,7 @@ def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int
     copy = Copy(event, number)
     if machine.options.trace:
         end = warp.clock + LATENCY + int(shape.bytes / BYTES_PER_CLOCK)
-        machine.trace.append(
-            {"kind": "store", "warp": warp.index, "cta": cta.ctaid, "start": warp.clock, "end": end,
-             "line": number, "offset": offset, "coordinates": signed, "parameter": index}
-        )  # fmt: skip
+        machine.event("store", warp, number, warp.clock, end, offset=offset, parameter=index, coordinates=signed)
 
     def land() -> None:
         if not copy.landed:

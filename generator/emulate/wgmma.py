@@ -176,7 +176,7 @@ def wait(f: Fiber, number: int, pending: int) -> bool:
             mask |= 1 << event
         warp.waited = through
         warp.learn(mask, mask)
-        warp.clock = max(warp.clock, group.clocks[through - 1])
+        warp.catch_up(group.clocks[through - 1], number, "wgmma")
     return True
 
 
@@ -200,10 +200,7 @@ def execute(group: Warpgroup, at: int, last: Warp) -> None:
     cta.mma_clock = began + flop // FLOP_PER_CLOCK
     group.clocks.append(cta.mma_clock)
     if machine.options.trace and ops:
-        machine.trace.append(
-            {"kind": "mma", "warp": group.first, "cta": cta.ctaid, "start": began, "end": cta.mma_clock,
-             "line": ops[0].number, "wgmmas": len(ops)}
-        )  # fmt: skip
+        machine.event("mma", last, ops[0].number, began, cta.mma_clock, group=group.first // 4, wgmmas=len(ops))
 
 
 def _joins(first: Operation, other: Operation) -> bool:

@@ -178,3 +178,58 @@ END:
     wait = "LOOP:\n mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r1], 0;\n @!%p4 bra LOOP;"
     assert kinds(body.format(wait=wait), cluster=2) == set()
     assert kinds(body.format(wait=""), cluster=2) == {"exit"}
+
+
+def test_one_lane_does_not_release_what_the_others_did() -> None:
+    """PTX ISA, "bar.warp.sync": it orders the accesses of its lanes; an election before an arrival does not."""
+    body = """
+ setp.eq.u32 %p3, %r0, 0;
+ @%p3 mbarrier.init.shared::cta.b64 [%r1+256], 1;
+ bar.sync 0;
+ setp.ge.u32 %p2, %r0, 32;
+ @%p2 bra READER;
+ shl.b32 %r5, %r0, 2;
+ add.s32 %r5, %r1, %r5;
+ st.shared.b32 [%r5], %r0;
+ {sync}
+ elect.sync %r6|%p4, -1;
+ @%p4 mbarrier.arrive.shared::cta.b64 _, [%r1+256];
+ bra END;
+READER:
+LOOP:
+ mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r1+256], 0;
+ @!%p5 bra LOOP;
+ ld.shared.b32 %r7, [%r1];
+END:
+"""
+    assert kinds(body.format(sync="bar.warp.sync -1;"), threads=64) == set()
+    assert kinds(body.format(sync=""), threads=64) == {"race"}
+
+
+def test_a_read_is_fenced_before_a_copy_overwrites_it() -> None:
+    """PTX ISA, "Proxy-preserved base causality order": without a proxy fence the copy may be seen by the read."""
+    body = """
+ setp.eq.u32 %p1, %r0, 0;
+ @%p1 mbarrier.init.shared::cta.b64 [%r1+1024], 1;
+ fence.proxy.async.shared::cta;
+ bar.sync 0;
+ @%p1 st.shared.b32 [%r1], 1;
+ fence.proxy.async.shared::cta;
+ bar.sync 0;
+ ld.shared.b32 %r5, [%r1];
+ {fence}
+ bar.sync 0;
+ add.s32 %r6, %r1, 1024;
+ mov.b32 %r7, 0;
+ @!%p1 bra END;
+ mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r6], 512;
+ cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd50, {{%r7, %r7}}], [%r6];
+LOOP:
+ mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r6], 0;
+ @!%p5 bra LOOP;
+END:
+"""
+    for fence, expected in ((FENCE, set()), ("", {"race"})):
+        out = np.zeros((4, 64), np.uint16)
+        found = set(launch(body.format(fence=fence), {"o": out}, threads=64, maps=MAPS).kinds)
+        assert found == expected

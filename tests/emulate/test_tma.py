@@ -235,3 +235,17 @@ def test_illegal_maps(change: dict[str, Any], rule: str) -> None:
     legal = {"address": 4096, "extents": (80, 24), "strides": (160,), "box": (64, 16), "element": 2}
     with pytest.raises(EmulatorError, match=rule):
         TensorMap(**{**legal, **change})  # type: ignore[arg-type]
+
+
+def test_the_timeline_orders_issue_landing_and_wait() -> None:
+    def tensor(a: dict[str, int]) -> TensorMap:
+        return TensorMap(a["s"], (80, 24), (160,), (64, 16), 2)
+
+    text = LOAD.format(bar=16384, bytes=2048, x=8, y=2, at=0)
+    outcome = launch(text, {"s": source()}, maps=[tensor], shared=20000, trace=True)
+    (copy,) = [e for e in outcome.result.timeline if e["kind"] == "load"]
+    (wait,) = [e for e in outcome.result.timeline if e["kind"] == "wait"]
+    assert copy["coordinates"] == (8, 2)
+    assert copy["start"] < copy["end"] == wait["end"]
+    assert wait["what"] == "mbarrier"
+    assert wait["phase"] == 0
