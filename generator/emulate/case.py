@@ -109,5 +109,5 @@ def prepare(plan: Plan, chain: Chain, host: HostFunction, parameters: list[int],
 
     product = multiply(xp, stored("a"), stored("b"), problem.fill != "normal")
     expected = chain.apply(xp, product, operands.scalars, stored)
-    maps = tensor_maps(plan, parameters, operands)
+    maps = tensor_maps(plan, parameters, operands, captured.params)
     return Prepared(case, operands, launch, maps, expected, check_launch(plan, captured))

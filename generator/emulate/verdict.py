@@ -54,7 +54,7 @@ class Defect:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What emulation says about one variant. `seconds` and `rate` (warp instructions per second) are of this host."""
+    """What emulation says about one variant; `seconds` of one core, `rate` in warp instructions a second."""
 
     status: str
     defects: tuple[Defect, ...]

@@ -1,0 +1,128 @@
+"""Built kernels from folder to verdict: right ones pass, broken ones are named in the plan's words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from generator import emulation
+from generator.emulate import EmulatorError, UnsupportedInstruction, harness
+from generator.emulate.mutate import Mutant
+from generator.emulate.mutation import mutants_of, read_reasons, trials
+from generator.emulate.verdict import Verdict
+
+
+def verdict_of(folder: Path, alter: Callable[[str], str] = lambda ptx: ptx) -> Verdict:
+    ptx = folder / "kernel.ptx"
+    before = ptx.read_text()
+    after = alter(before)
+    assert after != before or alter("") == ""
+    ptx.write_text(after)
+    return harness.emulate(harness.load(folder))
+
+
+def without(pattern: str, count: int = 0) -> Callable[[str], str]:
+    return lambda ptx: re.sub(pattern, "", ptx, count=count)
+
+
+def test_a_right_kernel_is_correct_and_says_how_much_was_tried(cooperative: Path) -> None:
+    verdict = verdict_of(cooperative)
+    assert (verdict.status, verdict.diagnosis, verdict.differences) == ("correct", "", ())
+    assert verdict.figures["seeds"] == 3
+    assert {"tiles", "ragged", "k_zero", "batch", "tiny", "k_long"} <= set(verdict.figures["problems"])
+    assert 0 < verdict.figures["ratio"] <= 1
+
+
+def test_c_that_is_switched_off_is_never_read(with_c: Path) -> None:
+    verdict = verdict_of(with_c)
+    assert verdict.status == "correct"
+    assert "beta_zero" in verdict.figures["problems"]
+
+
+def test_a_deadlock_names_barrier_stage_parity_and_roles(cooperative: Path) -> None:
+    verdict = verdict_of(cooperative, without(r"mbarrier\.arrive\.expect_tx[^;]*;"))
+    assert verdict.status == "hang"
+    for part in ("deadlock", "consumer 0", "ab_full[0]", "parity 0", "producer", "mbarrier.try_wait", "PTX line"):
+        assert part in verdict.diagnosis, part
+
+
+def test_a_race_names_both_accesses_buffer_and_remedy(cooperative: Path) -> None:
+    verdict = verdict_of(cooperative, without(r"fence\.proxy\.async[^;]*;"))
+    assert verdict.status == "incorrect"
+    text = verdict.diagnosis
+    for part in ("race: d stage", "async proxy", "generic proxy", "stmatrix", "fence.proxy.async by the writer"):
+        assert part in text, part
+
+
+def test_a_wrong_number_is_found_in_every_case_that_shows_it(cooperative: Path) -> None:
+    verdict = verdict_of(cooperative, lambda ptx: ptx.replace("cvt.rn.f16x2.f32", "cvt.rz.f16x2.f32"))
+    wrong = [d for d in verdict.defects if d.finding.kind == "wrong-result"]
+    assert verdict.status == "incorrect"
+    assert "outside their bound" in wrong[0].finding.message
+    assert "ragged" in {d.case for d in wrong}
+
+
+def test_a_kernel_that_does_not_do_what_its_plan_says_is_degraded(cooperative: Path) -> None:
+    plan = json.loads((cooperative / "plan.json").read_text())
+    for barrier in plan["barriers"]:
+        if barrier["name"] == "ab_empty":
+            barrier["arrivals"] += 1
+    (cooperative / "plan.json").write_text(json.dumps(plan))
+    verdict = verdict_of(cooperative)
+    assert verdict.status == "degraded"
+    assert "ab_empty[0]: arrival count" in {d.rule for d in verdict.differences}
+
+
+def test_instructions_that_are_not_emulated_are_named_not_skipped(cooperative: Path) -> None:
+    ptx = cooperative / "kernel.ptx"
+    ptx.write_text(ptx.read_text().replace("\tret;", "\tnanosleep.u32 \t7;\n\tfrobnicate.b32 %r1, %r1;\n\tret;"))
+    with pytest.raises(UnsupportedInstruction, match=r"frobnicate\.b32"):
+        harness.emulate(harness.load(cooperative))
+
+
+@pytest.mark.parametrize("missing", ["plan.json", "kernel.ptx", "kernel.o"])
+def test_an_incomplete_folder_says_what_to_do(cooperative: Path, missing: str) -> None:
+    (cooperative / missing).unlink()
+    with pytest.raises(EmulatorError, match="build the variant again"):
+        harness.load(cooperative)
+
+
+def test_a_result_is_for_one_build_by_one_emulator(cooperative: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert emulation.recorded(cooperative) is None
+    value = emulation.emulate_folder(cooperative)
+    assert emulation.recorded(cooperative) == value
+    build = json.loads((cooperative / "build.json").read_text())
+    assert {key: value[key] for key in ("source_sha", "cubin_sha", "arch")} == {
+        key: build[key] for key in ("source_sha", "cubin_sha", "arch")
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(emulation, "_emulator", lambda: "another")
+        assert emulation.recorded(cooperative) is None
+    ptx = cooperative / "kernel.ptx"
+    ptx.write_text(ptx.read_text() + "\n")
+    assert emulation.recorded(cooperative) is None
+
+
+def test_mutants_are_caught_and_what_is_no_fault_survives(cooperative: Path) -> None:
+    subject = harness.load(cooperative)
+    listed = mutants_of(subject)
+    chosen = [mutant for mutant in listed if "mbarrier.arrive" in mutant.name or "cluster" in mutant.name]
+    harmless = Mutant("harmless", 1, "", ((1, "// another comment"),))
+    done = list(trials(subject, [*chosen[:8], harmless]))
+    assert [trial.survived for trial in done] == [False] * 8 + [True]
+    assert all(trial.case and trial.seed for trial in done[:8])
+
+
+def test_reasons_are_read_by_label(tmp_path: Path) -> None:
+    assert read_reasons(tmp_path, "kernel") == {}
+    (tmp_path / "kernel.yaml").write_text(
+        "survivors:\n  - mutant: 'delete bar.sync #3'\n    reason: it is twice there\n"
+    )
+    assert read_reasons(tmp_path, "kernel") == {"delete bar.sync #3": "it is twice there"}
+    (tmp_path / "other.yaml").write_text("- nothing\n")
+    with pytest.raises(EmulatorError, match=r"other\.yaml"):
+        read_reasons(tmp_path, "other")

@@ -1,0 +1,62 @@
+"""Findings to statuses: every kind has one, the gravest decides, a place is told once."""
+
+from __future__ import annotations
+
+import json
+
+from generator.canonical import canonical_json
+from generator.device.tolerance import Agreement
+from generator.emulate.case import Outcome
+from generator.emulate.check_plan import Difference
+from generator.emulate.findings import KINDS, Finding
+from generator.emulate.launch import Result
+from generator.emulate.verdict import STATUS_OF, weigh
+from generator.record import STATUSES
+
+DIFFERENCE = Difference("ab_full[0]: arrival count", "1", "2")
+
+
+def outcome(*findings: Finding, case: str = "tiles", seed: int = 1, ratio: float = 0.5) -> Outcome:
+    agreement = Agreement(100, 0, ratio, 1e-4)
+    return Outcome(case, seed, Result((), {"warp_instructions": 1000}), findings, agreement)
+
+
+def test_every_kind_of_finding_has_a_status() -> None:
+    assert set(STATUS_OF) >= set(KINDS)
+    assert set(STATUS_OF.values()) <= set(STATUSES)
+
+
+def test_clean_runs_are_correct_and_differences_degrade_them() -> None:
+    assert weigh([outcome()], [], 1.0).status == "correct"
+    verdict = weigh([outcome()], [DIFFERENCE], 1.0)
+    assert verdict.status == "degraded"
+    assert verdict.figures["findings"] == [
+        {"rule": "ab_full[0]: arrival count", "expected": "1", "found": "2"}
+    ]  # fmt: skip
+
+
+def test_the_gravest_finding_decides_and_comes_first() -> None:
+    race, hang = Finding("race", "b stage 1", (7,)), Finding("deadlock", "9 warps wait", (8,))
+    verdict = weigh([outcome(race), outcome(hang, seed=2)], [DIFFERENCE], 1.0)
+    assert verdict.status == "hang"
+    assert verdict.diagnosis.startswith("deadlock: 9 warps wait")
+    assert "case tiles, schedule seed 2" in verdict.diagnosis
+    assert [d["kind"] for d in verdict.figures["defects"]] == ["deadlock", "race"]
+
+
+def test_a_place_is_told_once_and_a_case_without_a_place_once() -> None:
+    race, wrong = Finding("race", "text", (7, 9)), Finding("wrong-result", "text")
+    runs = [outcome(race, wrong), outcome(race, wrong, seed=2), outcome(wrong, case="ragged")]
+    verdict = weigh(runs, [], 1.0)
+    assert sorted((d.finding.kind, d.case, d.seed) for d in verdict.defects) == [
+        ("race", "tiles", 1), ("wrong-result", "ragged", 1), ("wrong-result", "tiles", 1)
+    ]  # fmt: skip
+
+
+def test_figures_are_plain_and_free_of_this_host() -> None:
+    finding = Finding("deadlock", "text", (1,), {"waits": [{"loc": ("kernel.py", 3), "cta": (0, 0, 0)}]})
+    figures = weigh([outcome(finding, ratio=0.98765), outcome(case="ragged", seed=3)], [], 3.0).figures
+    assert json.loads(canonical_json(figures)) == figures
+    assert figures["problems"] == ["ragged", "tiles"]
+    assert (figures["runs"], figures["seeds"], figures["warp_instructions"]) == (2, 2, 2000)
+    assert (figures["elements"], figures["ratio"]) == (200, 0.99)
