@@ -24,7 +24,7 @@ KERNEL_NAMES = frozenset(
         accumulator alignment along_m along_n apart b b_block b_box b_dst b_layout b_mask b_nkl b_operand b_smem
         b_src b_stride b_tiles b_tma band batch batches block_x blocks_x box boxes c_dst c_empty c_fill c_full
         c_layout c_mnl c_read c_slot c_smem c_src c_stride c_tiles c_tma c_values cluster_m cluster_n column
-        columns compile_arguments consumer contiguous coordinates cpasync cta_m cta_n cute cutlass d d_dst
+        columns compile_arguments consumer contiguous coordinates cpasync cta_m cta_n cute cutlass d d_box d_dst
         d_layout d_mnl d_slot d_smem d_src d_stride d_tiles d_tma d_whole depth done dtype e edge extent fill
         fills first first_column first_row first_tile full gemm gemm_kernel gives_back i identity index j k k_tile
         k_tiles kind last layout load load_atom load_dst load_src m m_clusters m_tile majors make_mma max_clusters

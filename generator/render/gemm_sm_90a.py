@@ -57,6 +57,7 @@ def context(plan: Plan) -> dict[str, Any]:
         "producer_warps": design.producer_warps,
         "consumers": c.consumers,
         "sharing": c.sharing,
+        "numbers_consumers": by_tma or c.consumers > 1,
         "raster": {"fast": design.scheduler.raster, "slow": "n" if design.scheduler.raster == "m" else "m"},
         "vector_axes": vector_axes,
         "needs_coordinates": bool(vector_axes) or not by_tma,

@@ -50,7 +50,7 @@ def constants(c: Choices) -> tuple[Constant, ...]:
             Constant("C_STAGE_BYTES", 64 * c.subtile_n * c.c.bytes * c.sharing, _c_formula(c)),
             Constant("C_EMPTY_ARRIVALS", 4 * c.sharing, "consumer warps that read a stage"),
         ]
-    if design.schedule == "pingpong":
+    if design.schedule == "pingpong" and c.tile_operands:
         found.append(Constant("SUBTILES", c.subtiles, "SUBTILES_M * SUBTILES_N"))
     alignment = c.arch.tma_alignment
     found += [

@@ -6,6 +6,8 @@ from generator.plan.gemm.choices import Choices
 
 __all__ = ["label"]
 
+_LONGEST_CHAIN = 36
+
 
 def label(c: Choices) -> str:
     """Return e.g. `f16-kkn-128x256x64-c2x1-s4-coop2`, with what differs from the defaults appended."""
@@ -36,7 +38,9 @@ def label(c: Choices) -> str:
     if design.epilogue_n != "auto" or design.epilogue_stages != "auto":
         parts.append(f"e{c.subtile_n}x{c.subtile_stages}")
     if kernel.epilogue:
-        parts.append("+".join(s.op if s.dtype == "f32" else f"{s.op}.{s.dtype}" for s in kernel.epilogue))
+        chain = "+".join(s.op if s.dtype == "f32" else f"{s.op}.{s.dtype}" for s in kernel.epilogue)
+        # A label is part of file names and of a line in the kernel's head.
+        parts.append(chain if len(chain) <= _LONGEST_CHAIN else f"{len(kernel.epilogue)}ops")
     if kernel.c is not None:
         parts.append(f"c.{kernel.c.dtype}.{kernel.c.major}")
     return "-".join(parts)

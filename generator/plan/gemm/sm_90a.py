@@ -91,7 +91,7 @@ def _mma(c: Choices) -> Mma:
 def _barriers(c: Choices) -> tuple[Barrier, ...]:
     cluster = c.point.design.cluster
     peers = cluster.m + cluster.n - 1  # CTAs that receive A or B from this one, itself included
-    everyone = "one thread of each consumer warpgroup" + (f", of {peers} CTAs of the cluster" if peers > 1 else "")
+    everyone = "one thread per consumer warpgroup" + (f" of {peers} CTAs" if peers > 1 else "")
     found = [
         Barrier("ab_full", "mbarrier", c.stages, 1, c.stage_bytes, "consumer", "producer: arrive.expect_tx, then TMA",
                 buffer="ab_full"),
@@ -102,7 +102,7 @@ def _barriers(c: Choices) -> tuple[Barrier, ...]:
         found += [
             Barrier("c_full", "mbarrier", c.c_stages, 1, stage, "consumer", "C loader: arrive.expect_tx, then TMA",
                     buffer="c_full"),
-            Barrier("c_empty", "mbarrier", c.c_stages, 4 * c.sharing, 0, "C loader", "one thread of each consumer warp",
+            Barrier("c_empty", "mbarrier", c.c_stages, 4 * c.sharing, 0, "C loader", "one thread per consumer warp",
                     buffer="c_empty"),
         ]  # fmt: skip
     if c.subtile_stages:
