@@ -308,15 +308,16 @@ CASES = [
     Case(
         "tma.boxes",
         [
-            {"kernel.b.major": "n", "design.tile.n": 88},  # 1 + 11
-            {"kernel.b.major": "n", "design.tile.n": 56, **split(24, 240)},  # 1 + 7
+            {"kernel.b.major": "n", "design.tile.n": 72},  # 1 + 9
+            {"kernel.b.major": "n", "design.tile.n": 40, **split(24, 240)},  # 1 + 5
+            {"kernel.b.major": "n", "design.tile.n": 120, "design.registers": "none"},  # 1 + 15
             {"kernel.b.major": "n", "design.tile.n": 256, "design.tile.k": 128},  # 2 + 4
         ],
         [
-            ({"kernel.b.major": "n", "design.tile.n": 104}, "128x96x64"),
-            ({"kernel.b.major": "n", "design.tile.n": 72, **split(24, 240)}, "128x64x64"),
+            ({"kernel.b.major": "n", "design.tile.n": 88}, "128x80x64"),
+            ({"kernel.b.major": "n", "design.tile.n": 56, **split(24, 240)}, "128x48x64"),
             ({"design.tile.n": 64, "design.tile.k": 112}, "128x64x96"),
-            ({"kernel.b.major": "n", "design.tile.n": 120, "design.registers": "none"}, "128x112x64"),
+            ({"kernel.b.major": "n", "design.tile.n": 136, "design.registers": "none"}, "128x128x64"),
         ],
         extents("design.tile", "mnk"),
     ),

@@ -268,12 +268,12 @@ def _(c: Choices) -> Finding:
 
 @BUDGET.add("tma.boxes", "design.tile")
 def _(c: Choices) -> Finding:
-    """the producer issues a stage in at most 12 TMA boxes (8 with 24 registers): it holds the coordinates of each"""
+    """a stage comes in 16 TMA boxes at most, and in no more than a quarter as many as the producer has registers"""
 
     def fits(other: Choices) -> bool:
         return other.boxes("a") + other.boxes("b") <= most
 
-    most = 12 if c.split is None or c.split[0] > 24 else 8
+    most = min(16, (c.split[0] if c.split else c.entry_registers) // 4)
     if fits(c):
         return None
     tile, boxes = c.point.design.tile, f"{c.boxes('a')} + {c.boxes('b')} boxes"
