@@ -31,9 +31,10 @@ PRODUCER_SPLITS = {2: (40, 232), 3: (32, 160)}  # consumer warpgroups -> (produc
 WIDE_SPLIT = (24, 240)  # two consumer warpgroups with 208 accumulators or more
 
 #: Named barriers: 0 is __syncthreads; one per consumer warpgroup orders its epilogue buffers, and in pingpong one
-#: more per warpgroup hands over the tensor cores.
+#: more per warpgroup hands over the tensor cores, and another one C.
 EPILOGUE_BARRIER = 1
 ORDER_BARRIER = 4
+C_ORDER_BARRIER = 6
 
 
 def swizzle_of(span_bytes: int) -> Swizzle:

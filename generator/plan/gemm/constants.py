@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generator.plan.gemm.choices import EPILOGUE_BARRIER, ORDER_BARRIER, Choices
+from generator.plan.gemm.choices import C_ORDER_BARRIER, EPILOGUE_BARRIER, ORDER_BARRIER, Choices
 from generator.plan.types import Constant
 
 __all__ = ["constants"]
@@ -74,6 +74,8 @@ def constants(c: Choices) -> tuple[Constant, ...]:
         found.append(Constant("EPILOGUE", EPILOGUE_BARRIER, "first of CONSUMERS named barriers; 0 is sync_threads"))
     if design.schedule == "pingpong":
         found.append(Constant("MMA_ORDER", ORDER_BARRIER, "first of CONSUMERS named barriers"))
+        if c.tile_operands:
+            found.append(Constant("C_ORDER", C_ORDER_BARRIER, "likewise"))
     found.append(Constant("GROUP", design.scheduler.group, "clusters that walk together so that L2 serves them"))
     return tuple(found)
 

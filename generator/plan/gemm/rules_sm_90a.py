@@ -222,6 +222,14 @@ def _(c: Choices) -> Finding:
     return (c.stages, ">= 2", 2 if c.fitting_stages >= 2 else "a smaller tile") if c.stages < 2 else None
 
 
+@BUDGET.add("stages.producers", "design.producer_warps")
+def _(c: Choices) -> Finding:
+    """producers that take turns wait at most one phase ahead of their stage: no more of them than stages"""
+    # A producer at k-tile i has seen i - P - S consumed; parity would mistake phases if i - 2 S were not.
+    warps = c.point.design.producer_warps
+    return None if warps <= c.stages else (warps, f"{c.stages} stages", c.stages)
+
+
 @BUDGET.add("shared_memory", "design.stages")
 def _(c: Choices) -> Finding:
     """the ring, the epilogue buffers and the barriers fit the shared memory of one CTA"""

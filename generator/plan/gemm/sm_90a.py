@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from generator.canonical import plain
 from generator.plan.dtypes import Dtype
-from generator.plan.gemm.choices import EPILOGUE_BARRIER, ORDER_BARRIER, SWIZZLE_BYTES, Choices
+from generator.plan.gemm.choices import C_ORDER_BARRIER, EPILOGUE_BARRIER, ORDER_BARRIER, SWIZZLE_BYTES, Choices
 from generator.plan.gemm.constants import constants
 from generator.plan.gemm.label import label
 from generator.plan.gemm.rules_sm_90a import BUDGET, SHAPE
@@ -111,6 +111,9 @@ def _barriers(c: Choices) -> tuple[Barrier, ...]:
     if c.point.design.schedule == "pingpong":
         ids = tuple(ORDER_BARRIER + w for w in range(c.consumers))
         found.append(Barrier("mma_order", "named", 1, 256, 0, "consumer", "the other consumer warpgroup", ids))
+        if c.tile_operands:
+            ids = tuple(C_ORDER_BARRIER + w for w in range(c.consumers))
+            found.append(Barrier("c_order", "named", 1, 256, 0, "consumer", "the other consumer warpgroup", ids))
     if cluster.m * cluster.n > 1:
         found.append(Barrier("cluster", "cluster", 1, c.threads * cluster.m * cluster.n, 0, "all", "all"))
     return tuple(found)
