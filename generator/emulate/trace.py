@@ -62,8 +62,8 @@ def chrome_trace(
         length = max(each["end"] - each["start"], 0)
         warp = f"warp {each['warp']}: {role_of(each['warp']) or 'no role'}"
         if each["kind"] == "wait":
-            if length:
-                add(_WARPS, warp, f"wait {name_of(each['barrier'] - RESERVED)}", each, length, phase=each["phase"])
+            phase = {"phase": each["phase"]} if "phase" in each else {}
+            add(_WARPS, warp, f"wait {_awaited(plan, each)}", each, length, **phase)
         elif each["kind"] == "mma":
             add(_TENSOR_CORES, role_of(each["warp"]), "mma", each, length, wgmmas=each["wgmmas"])
         else:
@@ -84,6 +84,16 @@ def chrome_trace(
             length = event["dur"] if after is None else min(event["dur"], after["ts"] - event["ts"])
             events.append({**event, **place, "dur": length})
     return {"traceEvents": events, "otherData": {"kernel": plan.label, "unit": "1 us is one modelled clock"}}
+
+
+def _awaited(plan: Plan, wait: dict[str, Any]) -> str:
+    """What a warp waited for, in the plan's words."""
+    if wait["what"] == "mbarrier":
+        return offset_names(plan)(wait["offset"] - RESERVED)
+    if wait["what"] == "named":
+        named = [barrier.name for barrier in plan.barriers if wait["barrier"] in barrier.ids]
+        return f"{named[0] if named else 'barrier'} {wait['barrier']}"
+    return str(wait["what"])
 
 
 def _natural(track: tuple[int, str]) -> tuple[int, list[tuple[int, str]]]:

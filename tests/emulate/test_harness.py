@@ -59,7 +59,7 @@ def test_a_race_names_both_accesses_buffer_and_remedy(cooperative: Path) -> None
 
 
 def test_a_wrong_number_is_found_in_every_case_that_shows_it(cooperative: Path) -> None:
-    verdict = verdict_of(cooperative, lambda ptx: ptx.replace("cvt.rn.f16x2.f32", "cvt.rz.f16x2.f32"))
+    verdict = verdict_of(cooperative, lambda ptx: ptx.replace("p, 1,  1,", "p, -1,  1,"))
     wrong = [d for d in verdict.defects if d.finding.kind == "wrong-result"]
     assert verdict.status == "incorrect"
     assert "outside their bound" in wrong[0].finding.message

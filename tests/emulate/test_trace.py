@@ -38,13 +38,14 @@ def tracks(trace: dict[str, Any]) -> dict[str, list[tuple[str, int, int]]]:
 def test_roles_and_stages_are_tracks(plan: Plan) -> None:
     timeline = [
         event("load", 8, 10, 900, offset=RESERVED + 16384, coordinates=(64, 0, 0), parameter=0),
-        event("wait", 4, 5, 900, barrier=RESERVED + 212992 + 8, phase=0),
-        event("wait", 5, 900, 900, barrier=RESERVED + 212992 + 8, phase=0),
+        event("wait", 4, 5, 900, what="mbarrier", offset=RESERVED + 212992 + 8, phase=0),
+        event("wait", 4, 950, 960, what="wgmma"),
+        event("wait", 4, 970, 980, what="named", barrier=2),
         event("mma", 4, 900, 1400, wgmmas=4),
     ]
     trace = chrome_trace(plan, timeline, [0, 2, 4], lambda number: f"PTX line {number}")
     assert tracks(trace) == {
-        "warp 4: consumer 1": [("wait ab_full[1]", 5, 900)],
+        "warp 4: consumer 1": [("wait ab_full[1]", 5, 900), ("wait wgmma", 950, 960), ("wait epilogue 2", 970, 980)],
         "warp 8: producer": [("issue load a", 10, 11)],
         "consumer 1": [("mma", 900, 1400)],
         "a stage 1": [("load a", 10, 900)],
