@@ -12,7 +12,6 @@ from generator.build.launch_capture import CaptureError, HostError, HostFunction
 from generator.build.ptx_census import kernel_parameters
 from generator.device.reference import Chain
 from generator.device.variant import VariantError, plan_from_json
-from generator.emulate import program
 from generator.emulate.case import Outcome, Prepared, prepare
 from generator.emulate.check_plan import Seen, check_plan
 from generator.emulate.findings import EmulatorError
@@ -65,10 +64,6 @@ class Subject:
             return prepare(self.plan, self.chain, self.host, self.parameters, case)
         except (CaptureError, HostError) as error:
             raise EmulatorError(f"case {case.problem.name}: the host function: {error}") from None
-
-    def line(self, number: int) -> str:
-        """Where instruction `number` is, in PTX and, where the PTX says so, in the kernel."""
-        return program(self.module).instructions[number].where
 
     def options_for(self, case: Case, trace: bool = False) -> Options:
         return Options(**{**self.options.__dict__, "clusters": case.resident, "trace": trace})

@@ -8,7 +8,7 @@ which stage is full when, not how long a kernel takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,27 +33,21 @@ def write_trace(subject: Subject, path: Path, case_name: str = "tiles") -> dict[
     case = next(case for case in subject.cases() if case.problem.name == case_name)
     outcome = subject.prepare(case).run(subject.module, case.seeds[0], subject.options_for(case, trace=True))
     timeline = [event for event in outcome.result.timeline if tuple(event["cta"]) == (0, 0, 0)]
-    write_text(path, canonical_json(chrome_trace(subject.plan, timeline, subject.parameters, subject.line)) + "\n")
+    write_text(path, canonical_json(chrome_trace(subject.plan, timeline, subject.parameters)) + "\n")
     return {kind: sum(e["kind"] == kind for e in timeline) for kind in ("wait", "load", "mma", "store")}
 
 
-def chrome_trace(
-    plan: Plan,
-    timeline: Iterable[dict[str, Any]],
-    parameters: Sequence[int],
-    line: Callable[[int], str] = lambda number: "",
-) -> dict[str, Any]:
+def chrome_trace(plan: Plan, timeline: Iterable[dict[str, Any]], parameters: Sequence[int]) -> dict[str, Any]:
     """Return the trace: one track per warp, per consumer's tensor-core work, and per stage that TMA fills or drains.
 
-    `parameters` are the kernel parameters that are tensor maps, in the order of `plan.tma`; `line` tells where in the
-    kernel an instruction is.
+    `parameters` are the kernel parameters that are tensor maps, in the order of `plan.tma`.
     """
     name_of, role_of = offset_names(plan), role_names(plan)
     tensors = dict(zip(parameters, plan.tma, strict=True))
     tracks: dict[tuple[int, str], list[dict[str, Any]]] = {}
 
     def add(group: int, track: str, title: str, event: dict[str, Any], length: int, **facts: object) -> None:
-        args = {"at": line(event["line"]), **{key: str(value) for key, value in facts.items()}}
+        args = {"PTX line": event["line"], **{key: str(value) for key, value in facts.items()}}
         tracks.setdefault((group, track), []).append(
             {"name": title, "cat": event["kind"], "ph": "X", "ts": event["start"], "dur": length, "args": args}
         )

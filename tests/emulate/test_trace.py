@@ -43,7 +43,7 @@ def test_roles_and_stages_are_tracks(plan: Plan) -> None:
         event("wait", 4, 970, 980, what="named", barrier=2),
         event("mma", 4, 900, 1400, wgmmas=4),
     ]
-    trace = chrome_trace(plan, timeline, [0, 2, 4], lambda number: f"PTX line {number}")
+    trace = chrome_trace(plan, timeline, [0, 2, 4])
     assert tracks(trace) == {
         "warp 4: consumer 1": [("wait ab_full[1]", 5, 900), ("wait wgmma", 950, 960), ("wait epilogue 2", 970, 980)],
         "warp 8: producer": [("issue load a", 10, 11)],
@@ -51,7 +51,7 @@ def test_roles_and_stages_are_tracks(plan: Plan) -> None:
         "a stage 1": [("load a", 10, 900)],
     }
     slices = [e for e in trace["traceEvents"] if e["ph"] == "X"]
-    assert {e["args"]["at"] for e in slices} == {"PTX line 3"}
+    assert {e["args"]["PTX line"] for e in slices} == {3}
 
 
 def test_slices_of_a_track_do_not_overlap(plan: Plan) -> None:
