@@ -91,8 +91,8 @@ class BlockWriter:
                     width = self.owner.width(node.result.name)
                     key = (node.depth, -1, node.op, shape, width, guard and (guard.name, node.instruction.negated))
             groups.setdefault(key, []).append(node)
-        for key in sorted(groups, key=lambda k: (k[0], self.nodes.index(groups[k][0]))):
-            self._emit(groups[key])
+        for group in sorted(groups.values(), key=lambda g: g[0].depth):  # stable: else in the order of the text
+            self._emit(group)
 
     def _emit(self, group: list[Node]) -> None:
         first = group[0]
