@@ -1,0 +1,95 @@
+"""`warpwright emulate`: verdicts in a table, recorded once; a timeline; mutants and the reasons of survivors."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from generator import emulation
+from generator.emulate import mutation, parallel
+from generator.emulate.harness import Subject
+from generator.emulate.mutate import Mutant, mutants
+from generator.record import folders_in
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Cli
+
+
+def test_all_of_a_configuration_and_nothing_twice(
+    cli: Cli, config: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = json.loads(cli("emulate", config, "-o", out, "-j", 1, "--again", "--json").stdout)
+    assert [row["status"] for row in first] == ["correct", "correct"]
+    assert {row["variant"] for row in first} == {folder.path.name for folder in folders_in(out / "small")}
+
+    def never(*arguments: object) -> None:
+        raise AssertionError("work was done twice")
+
+    monkeypatch.setattr(parallel, "each", never)
+    second = cli("emulate", config, "-o", out)
+    assert second.exit_code == 0
+    assert [line.split()[-1] for line in second.stdout.splitlines()] == ["status", "correct", "correct"]
+    assert "2 emulated" in second.stderr
+
+
+def test_a_hang_is_exit_1_with_its_diagnosis_and_run_agrees(cli: Cli, config: Path, out: Path) -> None:
+    folder = folders_in(out / "small")[0]
+    ptx = folder.path / "kernel.ptx"
+    ptx.write_text(re.sub(r"mbarrier\.arrive\.expect_tx[^;]*;", "", ptx.read_text()))
+    result = cli("emulate", f"{config}:{folder.label}", "-o", out)
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[1].split()[-1] == "hang"
+    assert "waits for the phase of parity 0 of mbarrier ab_full[0]" in result.stderr
+    shown = json.loads(cli("show", folder.path.name, "-o", out, "--json").stdout)
+    assert shown["status"] == "hang"
+
+
+def test_a_kernel_that_cannot_be_emulated_has_no_verdict(cli: Cli, out: Path) -> None:
+    folder = folders_in(out / "small")[0]
+    ptx = folder.path / "kernel.ptx"
+    ptx.write_text(ptx.read_text().replace("\tret;", "\tfrobnicate.b32 %r1, %r1;\n\tret;"))
+    before = (folder.path / "emulated.json").read_bytes()
+    result = cli("emulate", folder.path.name, "-o", out)
+    assert result.exit_code == 1
+    assert "not emulated: frobnicate.b32" in result.stderr
+    assert (folder.path / "emulated.json").read_bytes() == before
+    assert emulation.recorded(folder.path) is None
+
+
+def test_nothing_built_says_what_to_run(cli: Cli, config: Path, out: Path) -> None:
+    shutil.rmtree(folders_in(out / "small")[1].path)
+    result = cli("emulate", config, "-o", out)
+    assert result.exit_code == 2
+    assert f"warpwright run {config}" in result.stderr.replace("\n", " ")
+
+
+def test_timeline_of_one_variant(cli: Cli, config: Path, out: Path, tmp_path: Path) -> None:
+    folder, path = folders_in(out / "small")[0], tmp_path / "trace.json"
+    assert cli("emulate", folder.label, "-o", out, "--trace", path).exit_code == 0
+    events = json.loads(path.read_text())["traceEvents"]
+    assert {"wait ab_full[0]", "load a", "mma", "store d"} <= {event["name"] for event in events}
+    several = cli("emulate", config, "-o", out, "--trace", path)
+    assert several.exit_code == 2
+    assert "2 variants; --trace is for one" in several.stderr
+
+
+def test_survivors_need_a_reason(cli: Cli, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folders_in(out / "small")[0]
+
+    def few(subject: Subject) -> list[Mutant]:
+        return [mutants(subject.ptx, [2])[0], Mutant("no fault", 1, "// comment", ((1, "// another"),))]
+
+    monkeypatch.setattr(mutation, "mutants_of", few)
+    red = cli("emulate", folder.label, "-o", out, "--mutate")
+    assert red.exit_code == 1
+    assert "survived: no fault, PTX line 1: // comment" in red.stderr
+    assert "1 caught, 1 survived" in red.stderr
+    (tmp_path / f"{folder.label}.yaml").write_text("survivors: [{mutant: no fault, reason: a comment}]\n")
+    green = cli("emulate", folder.label, "-o", out, "--mutate", "--explained", tmp_path)
+    assert green.exit_code == 0
+    assert "explained: a comment" in green.stderr
