@@ -12,11 +12,16 @@
 
 What is modelled: divergence, mbarriers, named and cluster barriers, proxies, TMA with multicast and swizzles, bulk
 groups, wgmma with its register rules, setmaxnreg. Not modelled: the order of summation in the tensor core, races
-between lanes of one warp, races on global memory, and caches. Arch-specific instructions are in modules of
-their own (`wgmma`); another arch adds its module, its handlers in `emit`, and its state in `machine.Cta`.
+between lanes of one warp (but their order before one lane's arrival is), races on global memory, and caches.
 
-`python -m` entry points, launch capture and problem harnesses live elsewhere; this package imports numpy and
-ml_dtypes only.
+How it works: `ptx` reads the text, `flow` finds blocks and what differs between lanes, `translate` and `writer`
+turn blocks into Python functions (`alu`, `convert`: arithmetic; `emit*`: the rest), `machine` schedules `state`'s
+fibers through them. `mbarriers`, `barriers`, `fences`, `shared`, `memory`, `tma` and `wgmma` are what they call,
+`order` says what is ordered before what, `stuck` explains hangs. Another arch adds a module beside `wgmma`, a
+table of handlers beside `emit_data`'s, and its state to `Cta`.
+
+The matrix products are small: set OPENBLAS_NUM_THREADS=1 before numpy is imported, or its threads only spin. These
+modules import numpy and ml_dtypes alone.
 """
 
 from __future__ import annotations

@@ -13,9 +13,8 @@ class NamedBarrier:
     """One of the 16 barriers of a CTA (PTX ISA, "bar, barrier"); counts threads, in whole warps."""
 
     def __init__(self) -> None:
-        self.expected = self.arrived = self.generation = 0
-        self.known = self.known_async = self.clock = 0
-        self.coming = self.coming_async = self.coming_clock = 0
+        self.expected = self.arrived = 0
+        self.known = self.known_async = self.clock = 0  # what the arrivals of this phase release
         self.waiting: list[Fiber] = []
         self.members: list[tuple[Warp, int]] = []
 
@@ -46,13 +45,11 @@ class ClusterBarrier:
 def bar_sync(f: Fiber, number: int, identifier: int, threads: int, wait: bool = True) -> bool:
     """bar.sync, or bar.arrive where not `wait`; True when the fiber goes on. `threads` 0: all of the CTA."""
     warp, machine = f.warp, f.warp.machine
-    if f.token is not None:
-        barrier, generation = f.token
-        if barrier.generation == generation:
-            return machine.block(f, "named", number, (identifier, barrier))
+    if f.token is not None:  # what the phase that this fiber waited for released
+        known, known_async, clock = f.token
         f.token = None
-        warp.learn(barrier.known, barrier.known_async)
-        warp.catch_up(barrier.clock, number, "named", barrier=identifier)
+        warp.learn(known, known_async)
+        warp.catch_up(clock, number, "named", barrier=identifier)
         return True
     if f.mask != warp.alive:
         text = f"barrier {identifier}: only lanes {f.mask:#010x} of {warp.alive:#010x} take part"
@@ -77,25 +74,22 @@ def bar_sync(f: Fiber, number: int, identifier: int, threads: int, wait: bool = 
     barrier.arrived += 32
     barrier.members.append((warp, number))
     warp.synchronise()
-    barrier.coming |= warp.known
-    barrier.coming_async |= warp.known_async
-    barrier.coming_clock = max(barrier.coming_clock, warp.clock)
+    barrier.known |= warp.known
+    barrier.known_async |= warp.known_async
+    barrier.clock = max(barrier.clock, warp.clock)
     if barrier.arrived < threads:
         if not wait:
             return True
-        f.token = (barrier, barrier.generation)
         barrier.waiting.append(f)
         return machine.block(f, "named", number, (identifier, barrier))
-    barrier.generation += 1
-    barrier.arrived, barrier.members = 0, []
-    barrier.known, barrier.known_async, barrier.clock = barrier.coming, barrier.coming_async, barrier.coming_clock
-    barrier.coming = barrier.coming_async = barrier.coming_clock = 0
-    woken, barrier.waiting = barrier.waiting, []
-    for fiber in woken:
+    for fiber in barrier.waiting:
+        fiber.token = barrier.known, barrier.known_async, barrier.clock
         machine.ready(fiber)
     if wait:
         warp.learn(barrier.known, barrier.known_async)
         warp.catch_up(barrier.clock, number, "named", barrier=identifier)
+    barrier.arrived, barrier.members, barrier.waiting = 0, [], []
+    barrier.known = barrier.known_async = barrier.clock = 0
     return True
 
 

@@ -57,7 +57,7 @@ class Fiber:
     def __init__(self, warp: Warp, block: int, mask: int, join: Join | None) -> None:
         self.warp, self.block, self.mask, self.join = warp, block, mask, join
         self.lanes = lanes_of(mask)
-        self.token: Any = None  # what an interrupted barrier.sync remembers
+        self.token: Any = None  # set when the barrier is complete that the fiber waits for: what that released
         self.blocked: tuple[str, int, Any] | None = None
         self.since = 0
 
