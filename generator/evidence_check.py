@@ -22,7 +22,10 @@ ALWAYS_REQUIRED = ("built", "emulated")
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong with some variants' evidence by one method: the same for all of them, told once."""
+    """What is wrong with some variants, or with their evidence by one method: told once, with one of them in full.
+
+    `method` is "" where the variants themselves are not correct: no renewal of evidence mends that.
+    """
 
     method: str
     problem: str  # `not correct`, `missing`, `stale` or `recorded as <status>`
@@ -32,7 +35,8 @@ class Complaint:
 
     def __str__(self) -> str:
         many = f"{len(self.variants)} variants" if len(self.variants) > 1 else "1 variant"
-        return f"{many}: {self.method} evidence is {self.problem}, e.g. {self.variants[0]}: {self.example}"
+        what = f"{self.method} evidence is {self.problem}" if self.method else self.problem
+        return f"{many}: {what}, e.g. {self.variants[0]}: {self.example}"
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def check(exploration: Exploration, lines: Sequence[LedgerLine], required: Itera
     for variant in exploration.legal:
         if variant.status != "correct":
             why = (variant.reasons() or ["nothing is known about it"])[0]
-            found.setdefault(("built", "not correct"), []).append((variant.name, f"{variant.status}: {why}"))
+            found.setdefault(("", "not correct"), []).append((variant.name, f"{variant.status}: {why}"))
         for method in METHODS:
             if method not in demanded | recorded:
                 continue
@@ -70,9 +74,7 @@ def check(exploration: Exploration, lines: Sequence[LedgerLine], required: Itera
             else:
                 valid[method] += 1
     complaints = [
-        Complaint(
-            method, problem, tuple(name for name, _ in cases), cases[0][1], method in demanded or _failed(problem)
-        )
+        Complaint(method, problem, tuple(name for name, _ in cases), cases[0][1], _fatal(method, problem, demanded))
         for (method, problem), cases in found.items()
     ]
     return Report(
@@ -96,9 +98,9 @@ def renewal(config: str, method: str) -> str:
     return f"warpwright run {config} && {keep}"
 
 
-def _failed(problem: str) -> bool:
+def _fatal(method: str, problem: str, demanded: set[str]) -> bool:
     """A valid result that is not `correct` is a finding about the kernel, whether its method was asked for or not."""
-    return problem.startswith("recorded as")
+    return not method or method in demanded or problem.startswith("recorded as")
 
 
 def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine]) -> tuple[str, str]:

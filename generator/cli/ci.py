@@ -92,11 +92,13 @@ def _print_reports(reports: Sequence[Report]) -> None:
         if not report.legal:
             say(f"{report.config}: no point is legal; warpwright plan {report.config} says why", style="red")
         for complaint in report.complaints:
-            say(
-                f"{report.config}: {'' if complaint.fatal else 'warning: '}{complaint}",
-                "red" if complaint.fatal else "",
-            )
-            say(f"  renew it: {renewal(report.config, complaint.method)}")
+            text = f"{report.config}: {'' if complaint.fatal else 'warning: '}{complaint}"
+            say(text, style="red" if complaint.fatal else "yellow")
+            if not complaint.method:
+                say(f"  see: warpwright show {complaint.variants[0]}")
+        methods = [complaint.method for complaint in report.complaints if complaint.method]
+        for commands in dict.fromkeys(renewal(report.config, method) for method in methods):
+            say(f"  renew the evidence: {commands}")
 
 
 def _verdict(report: Report) -> str:

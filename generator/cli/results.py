@@ -147,7 +147,7 @@ def _say_attention(exploration: Exploration) -> None:
             causes.setdefault((variant.status, reason.partition(":")[0]), []).append((variant, reason))
     for (status, _), cases in causes.items():
         variant, reason = cases[0]
-        others = f" (and {len(cases) - 1} others)" if len(cases) > 1 else ""
+        others = f" (and {len(cases) - 1} more)" if len(cases) > 1 else ""
         say(f"{status}: {variant.name}{others}: {reason}", style=status_style(status))
     stale = Counter(evidence.method for variant in exploration.legal for evidence, _ in variant.judgement.stale)
     for method in METHODS:

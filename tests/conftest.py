@@ -1,0 +1,20 @@
+"""No test reads or fills the user's own cache, nor follows the user's settings; what tests build, they share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One cache for all workers of a session, below pytest's own temporary folder."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("WARPWRIGHT_")]:
+            patch.delenv(name)
+        patch.setenv("WARPWRIGHT_CACHE", str(shared / "warpwright-cache"))
+        yield
