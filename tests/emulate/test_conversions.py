@@ -107,3 +107,20 @@ def test_eight_bits() -> None:
 
 def test_tf32_rounds_ties_away() -> None:
     assert lanes("cvt.rna.tf32.f32 %r9, %r2;", bits(1 + 2.0**-11))[0] == 0x3F802000
+
+
+def test_fma_next_to_midpoints() -> None:
+    """Sums that lie a hair beside a midpoint of float32, normal and subnormal, where rounding twice goes wrong."""
+    ulp, one = np.float32(2.0**-23), np.ones(2, np.float32)
+    assert formats.fma(np.full(2, ulp), np.array([0.5, 1.5], np.float32), one).tolist() == [
+        1.0,
+        1 + 2.0**-22,
+    ]  # true ties
+    # 1 + 1.5 ulp - 1.5 * 2^-55, which float64 rounds to the midpoint, and that would go to the even 1 + 2 ulp
+    sign = np.array([1, -1], np.float32)
+    x = sign * np.float32(1.5 * (1 + 2.0**-16) * 2.0**-11)
+    y = np.float32((1 - 2.0**-16) * 2.0**-12)
+    assert formats.fma(x, y, sign).tolist() == [1 + 2.0**-23, -1 - 2.0**-23]
+    tiny = np.float32(2.0**-149)
+    subnormal = formats.fma(np.full(2, 2.0**-75, np.float32), np.array([2.0**-75, 2.0**-74], np.float32), tiny)
+    assert subnormal.tolist() == [2.0**-148, 2.0**-148]  # 1.5 units: a tie, to even; 2 units: exact
