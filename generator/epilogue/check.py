@@ -44,6 +44,8 @@ def faults(op: EpilogueOp) -> Iterator[str]:
     for name in ("reference", "error", "registers"):
         if not callable(getattr(op, name)):
             yield f"{name} is {getattr(op, name)!r}; it must be a function"
+    if callable(op.registers):
+        yield from _registers_faults(op)
     operands = [o for o in op.operands if isinstance(o, EpilogueOperand)]
     if len(operands) != len(op.operands):
         yield "operands must be a tuple of EpilogueOperand"
@@ -53,6 +55,16 @@ def faults(op: EpilogueOp) -> Iterator[str]:
     for name in sorted({name for name in names if names.count(name) > 1}, key=str):
         yield f"operand {name!r} is declared twice"
     yield from _code_faults(op, {str(name) for name in names})
+
+
+def _registers_faults(op: EpilogueOp) -> Iterator[str]:
+    try:
+        found: object = op.registers(16)
+    except Exception as error:
+        yield f"registers(16) raises {type(error).__name__}: {error}"
+    else:
+        if not isinstance(found, int) or found < 0:
+            yield f"registers(16) is {found!r}; it must be a whole number, 0 or more"
 
 
 def _operand_faults(op: EpilogueOp, operand: EpilogueOperand) -> Iterator[str]:

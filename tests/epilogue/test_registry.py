@@ -54,6 +54,8 @@ def test_an_unknown_operation_is_named_with_the_known_ones():
         ('code="x = x + shift"', 'code="x = x + shfit"', "code reads 'shfit', which is neither x nor an operand"),
         ('code="x = x + shift"', 'code="row = 2 * x\\nx = row"', "code assigns 'row', a name that the kernel uses"),
         ("lambda xp, x, e, o: e", "0.5", "error is 0.5; it must be a function"),
+        ("o: e,\n", "o: e,\n    registers=lambda values: values / 2,\n", "registers(16) is 8.0; it must be a whole"),
+        ("o: e,\n", "o: e,\n    registers=lambda: 2,\n", "registers(16) raises TypeError: "),
     ],
 )
 def test_a_faulty_file_is_refused_with_its_path_and_the_fault(write_op, old, new, fault):

@@ -10,7 +10,7 @@ from generator.spec import SpecErrors, load
 from tests.plan.space import DEFAULT
 
 HEAD = {"version": 1, "name": "numbers", "purpose": "numbers out of range"}
-BELOW = (-1, 0, 1 - 2**63)
+BELOW = (-1, 0, -(10**9))
 HUGE = (10**9, 2**63 - 1)
 BOUNDED = (
     "design.tile.m",

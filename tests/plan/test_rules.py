@@ -251,6 +251,15 @@ CASES = [
         number("design.stages"),
     ),
     Case(
+        "stages.producers",
+        [{"design.stages": 2, "design.producer_warps": 2}, {"design.stages": 3, "design.producer_warps": 3}],
+        [
+            ({"design.stages": 2, "design.producer_warps": 3}, "2"),
+            ({"design.stages": 3, "design.producer_warps": 4}, "3"),
+        ],
+        number("design.producer_warps"),
+    ),
+    Case(
         "shared_memory",
         at("design.stages", 6),
         near("design.stages", {7: "6 stages", 10**30: "6 stages"}),
@@ -283,6 +292,8 @@ CASES = [
         [
             {**PING, "design.tile.n": 208},
             {"design.registers": "none", "design.tile.n": 136, **PING},
+            {"design.registers": "none", "design.tile.n": 128, "design.store": "direct", **PING},
+            {"design.tile.n": 192, "design.epilogue_n": 64, "kernel.epilogue": ["silu"], **split(24, 240), **PING},
             {**COOP1, "design.tile.m": 256, "design.tile.n": 104},
         ],
         [
@@ -291,6 +302,14 @@ CASES = [
             ({**PING, "design.tile.n": 256, **cluster(4, 1)}, "128x192x64"),
             ({"design.registers": "none", "design.tile.n": 144, **PING}, "128x136x64"),
             ({**COOP1, "design.tile.m": 256, "design.tile.n": 112}, "256x104x64"),
+            # A thread has 255 registers, whatever setmaxnreg grants.
+            ({**COOP1, "design.tile.m": 256, "design.tile.n": 112, **split(24, 256)}, "256x104x64"),
+            # Direct stores, and an operation on more than 16 elements at a time, need more beside the accumulators.
+            ({"design.registers": "none", "design.tile.n": 136, "design.store": "direct", **PING}, "128x128x64"),
+            (
+                {"design.tile.n": 192, "design.epilogue_n": 64, "kernel.epilogue": ["silu"], **split(40, 232), **PING},
+                "128x128x64",
+            ),
             ({**PING, "design.tile.m": 192, "design.tile.n": 256, "design.tile.k": 32}, "192x128x32"),
         ],
         extents("design.tile", "mnk"),

@@ -21,8 +21,13 @@ __all__ = ["SWIZZLE_BYTES", "Choices", "Step", "swizzle_of"]
 
 SWIZZLE_BYTES: dict[Swizzle, int] = {"none": 16, "32B": 32, "64B": 64, "128B": 128}
 #: Registers that a consumer thread needs beside its accumulators: addresses, descriptors, states, the converted
-#: subtile. 32 is what leaves M = 128, N = 208 legal at 240 registers, the largest split in use elsewhere.
+#: subtile. 32 is what leaves M = 128, N = 208 legal at 240 registers, the largest split in use elsewhere; of 280 built
+#: kernels none with fewer was free of spills, and all with 40 were.
 CONSUMER_OVERHEAD = 32
+#: Of those, what an operation of the chain may use; one that declares more needs the rest on top.
+CHAIN_ALLOWANCE = 16
+#: What addresses and bounds of direct stores need on top.
+DIRECT_OVERHEAD = 8
 #: Registers of one wgmma beside its accumulators (ptxas: 142 for N = 232).
 INSTRUCTION_OVERHEAD = 26
 #: More stages than this hide no further latency: at 64 columns of K they cover over 1000 of K.
@@ -148,7 +153,14 @@ class Choices:
 
     @cached_property
     def consumer_registers(self) -> int:
-        return self.split[1] if self.split else self.entry_registers
+        return min(self.arch.registers_per_thread, self.split[1] if self.split else self.entry_registers)
+
+    @cached_property
+    def consumer_overhead(self) -> int:
+        """Registers that a consumer thread needs beside its accumulators."""
+        chain = max((s.op.registers(self.subtile_n // 2) for s in self.steps), default=0)
+        addresses = DIRECT_OVERHEAD if self.point.design.store == "direct" else 0
+        return CONSUMER_OVERHEAD + addresses + max(0, chain - CHAIN_ALLOWANCE)
 
     # Stages and epilogue -----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from generator.plan.gemm.choices import CONSUMER_OVERHEAD, INSTRUCTION_OVERHEAD, Choices
+from generator.plan.gemm.choices import INSTRUCTION_OVERHEAD, Choices
 from generator.plan.rule import RuleSet, nearest_of
 
 __all__ = ["BUDGET", "SHAPE"]
@@ -256,10 +256,10 @@ def _(c: Choices) -> Finding:
 
 @BUDGET.add("registers.accumulator", "design.tile")
 def _(c: Choices) -> Finding:
-    """a consumer thread holds its accumulators and 32 registers of addresses, states and one subtile"""
+    """a consumer thread holds its accumulators and 32 registers or more of addresses, states and one subtile"""
     if _accumulators_fit(c):
         return None
-    tile, room = c.point.design.tile, c.consumer_registers - CONSUMER_OVERHEAD
+    tile, room = c.point.design.tile, c.consumer_registers - c.consumer_overhead
     return f"{tile.m}x{tile.n} ({c.accumulators} registers)", f"{room} registers", _nearest_tile(c, _accumulators_fit)
 
 
@@ -289,7 +289,7 @@ def _(c: Choices) -> Finding:
 
 
 def _accumulators_fit(c: Choices) -> bool:
-    return c.accumulators <= c.consumer_registers - CONSUMER_OVERHEAD
+    return c.accumulators + c.consumer_overhead <= c.consumer_registers
 
 
 def _nearest_tile(c: Choices, fits: Callable[[Choices], bool]) -> str:
