@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -66,7 +66,7 @@ class Subject:
             raise EmulatorError(f"case {case.problem.name}: the host function: {error}") from None
 
     def options_for(self, case: Case, trace: bool = False) -> Options:
-        return Options(**{**self.options.__dict__, "clusters": case.resident, "trace": trace})
+        return replace(self.options, clusters=case.resident, trace=trace)
 
     def outcomes(self, prepared: Prepared, module: Module) -> Iterator[Outcome]:
         """Run a prepared case once per seed of its schedule."""

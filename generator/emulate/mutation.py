@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -12,7 +12,6 @@ from generator.emulate.case import Prepared
 from generator.emulate.check_plan import Seen, check_plan
 from generator.emulate.findings import EmulatorError
 from generator.emulate.harness import Subject
-from generator.emulate.launch import Options
 from generator.emulate.mutate import Mutant, apply, mutants
 from generator.emulate.ptx import PtxError, parse
 
@@ -54,7 +53,7 @@ def _try(subject: Subject, prepared: list[Prepared], mutant: Mutant) -> Trial:
         module = parse(apply(subject.ptx, mutant))
         for each in prepared:
             for seed in each.case.seeds:
-                options = Options(**{**subject.options_for(each.case).__dict__, "budget": _BUDGET, "limit": 1})
+                options = replace(subject.options_for(each.case), budget=_BUDGET, limit=1)
                 outcome = each.run(module, seed, options)
                 if outcome.findings:
                     return Trial(mutant, str(outcome.findings[0]), each.case.problem.name, seed)
