@@ -183,7 +183,9 @@ def mbarrier_arrive(f: Fiber, number: int, addresses: Any, count: int, expect: i
         barrier = _mbarrier(f, number, address, cluster)
         state = barrier.phase
         if barrier.cta is not warp.cta:
-            _reach(warp, number, barrier.cta, warp.event())
+            event = warp.machine.order.event("", warp, False)  # the arrival itself: who sees the phase end knows it
+            _reach(warp, number, barrier.cta, event)
+            barrier.coming |= 1 << event
         barrier.arrive(warp, number, f.mask, count * lanes, expect * lanes)
     return state
 
