@@ -11,6 +11,7 @@ import numpy as np
 
 from generator.device.tolerance import accumulation_bound
 from generator.device.xp import Array, Xp
+from generator.epilogue.chain import argument_names
 from generator.epilogue.op import EpilogueOp
 from generator.plan.types import Argument, Plan
 
@@ -70,16 +71,21 @@ class Chain:
     def __init__(self, plan: Plan, operation: Callable[[str], EpilogueOp]) -> None:
         kernel: Any = plan.point["kernel"]
         self.steps = tuple(operation(step["op"]) for step in kernel.get("epilogue", ()))
+        self.operands = argument_names(self.steps)
         self.arguments: Mapping[str, Argument] = {argument.name: argument for argument in plan.arguments}
-        for step in self.steps:
-            for operand in step.operands:
-                if operand.name not in self.arguments:
-                    raise LookupError(f"operand {operand.name!r} of {step.name!r} is not among the plan's arguments")
+        for step, operands in zip(self.steps, self.operands, strict=True):
+            for _, name in operands:
+                if name not in self.arguments:
+                    raise LookupError(f"operand {name!r} of {step.name!r} is not among the plan's arguments")
 
     @property
     def skips(self) -> dict[str, str]:
         """Which scalar, being zero, means that a tile operand must not be read: {tile: scalar}."""
-        return {o.name: o.skip_if_zero for step in self.steps for o in step.operands if o.skip_if_zero}
+        found: dict[str, str] = {}
+        for operands in self.operands:
+            names = {operand.name: name for operand, name in operands}
+            found |= {names[o.name]: names[o.skip_if_zero] for o, _ in operands if o.skip_if_zero}
+        return found
 
     def apply(
         self,
@@ -95,11 +101,8 @@ class Chain:
         """
         x, error, exact = product.values, product.bound, product.exact
         with np.errstate(invalid="ignore", over="ignore"):
-            for step in self.steps:
-                operands = {
-                    o.name: self._operand(xp, o.name, o.kind, o.skip_if_zero, scalars, stored, rows)
-                    for o in step.operands
-                }
+            for step, named in zip(self.steps, self.operands, strict=True):
+                operands = {o.name: self._operand(xp, name, o.kind, scalars, stored, rows) for o, name in named}
                 error = step.error(xp, x, error, operands)
                 x = step.reference(xp, x, operands)
                 # An operation that maps these integers to integers within float32's exact range has computed them
@@ -114,7 +117,6 @@ class Chain:
         xp: Xp,
         name: str,
         kind: str,
-        skip_if_zero: str,
         scalars: Mapping[str, float],
         stored: Callable[[str], Array],
         rows: Array | None,
@@ -126,7 +128,7 @@ class Chain:
         if kind == "vector_m":
             vector = stored(name)
             return (vector if rows is None else vector[rows])[:, None]
-        if skip_if_zero and scalars[skip_if_zero] == 0:
+        if name in self.skips and scalars[self.skips[name]] == 0:
             return xp.zeros((1, 1, 1))  # where the scalar is zero the tile does not exist, whatever it holds
         return stored(name)
 
