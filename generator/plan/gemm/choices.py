@@ -26,7 +26,7 @@ SWIZZLE_BYTES: dict[Swizzle, int] = {"none": 16, "32B": 32, "64B": 64, "128B": 1
 CONSUMER_OVERHEAD = 32
 #: Of those, what an operation of the chain may use; one that declares more needs the rest on top.
 CHAIN_ALLOWANCE = 16
-#: What addresses and bounds of direct stores need on top, at least: one in seven of those kernels spills a little yet.
+#: What addresses and bounds of direct stores need on top, at least: one in ten of those kernels spills a little yet.
 DIRECT_OVERHEAD = 8
 #: Registers of one wgmma beside its accumulators (ptxas: 142 for N = 232).
 INSTRUCTION_OVERHEAD = 26
