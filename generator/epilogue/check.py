@@ -21,17 +21,17 @@ KERNEL_NAMES = frozenset(
         r"\w+",
         """
         a a_block a_box a_dst a_layout a_mask a_mkl a_operand a_smem a_src a_stride a_tiles a_tma ab_empty ab_full
-        accumulator alignment along_m along_n apart b b_block b_box b_dst b_layout b_mask b_nkl b_operand b_smem
-        b_src b_stride b_tiles b_tma band batch batches block_x blocks_x box boxes c_dst c_empty c_fill c_full
-        c_layout c_mnl c_read c_slot c_smem c_src c_stride c_tiles c_tma c_values cluster_m cluster_n column
-        columns compile_arguments consumer contiguous coordinates cpasync cta_m cta_n cute cutlass d d_box d_dst
-        d_layout d_mnl d_slot d_smem d_src d_stride d_tiles d_tma d_whole depth done dtype e edge extent fill
+        accumulator alignment along apart b b_block b_box b_dst b_layout b_mask b_nkl b_operand b_smem b_src b_stride
+        b_tiles b_tma band batch batches block_x blocks_x box boxes c_dst c_empty c_fill c_full c_layout c_mnl c_read
+        c_slot c_smem c_src c_stride c_tiles c_tma c_values cluster_m cluster_n column columns columns_left
+        compile_arguments consumer contiguous coordinates cpasync cta_m cta_n cute cutlass d d_box d_dst d_elements
+        d_layout d_mnl d_slot d_smem d_src d_stride d_subtile d_tiles d_tma d_whole depth done dtype e edge extent fill
         fills first first_column first_row first_tile full gemm gemm_kernel gives_back i identity index j k k_tile
-        k_tiles kind last layout load load_atom load_dst load_src m m_clusters m_tile majors make_mma max_clusters
-        mma mode n n_clusters n_tile op order out peer per_batch read row rows shape share shares smem smem_layout
-        smem_tensor stage step storage store store_atom store_dst store_edge store_src stream stride subtile
-        subtile_mma subtile_shape subtile_stride subtiles tensor thread thread_idx tile tile_of tile_step tiles
-        tma tma_partition turn values vector warp warp_idx warpgroup whole width within
+        k_tiles kind last layout load load_atom load_dst load_src m m_clusters m_tile majors make_mma max_clusters mma
+        mode n n_clusters n_tile op order out peer per_batch read row rows rows_left scratch shape share shares smem
+        smem_layout smem_tensor stage step storage store store_atom store_dst store_edge store_src stream stride subtile
+        subtile_mma subtile_shape subtile_stride subtiles tensor thread thread_idx tile tile_of tile_step tiles tma
+        tma_partition turn values vector warp warp_idx warpgroup whole width within
         """,
     )
 )
@@ -41,6 +41,8 @@ def faults(op: EpilogueOp) -> Iterator[str]:
     """Yield every fault of an operation's declaration, in words that say what to change."""
     if not isinstance(op.summary, str) or not op.summary.isprintable() or not op.summary or '"""' in op.summary:
         yield f"summary is {op.summary!r}; it must be one line of text"
+    if not isinstance(op.shared_bytes, int) or op.shared_bytes < 0:
+        yield f"shared_bytes is {op.shared_bytes!r}; it must be a whole number, 0 or more"
     for name in ("reference", "error", "registers"):
         if not callable(getattr(op, name)):
             yield f"{name} is {getattr(op, name)!r}; it must be a function"
@@ -98,5 +100,6 @@ def _code_faults(op: EpilogueOp, operands: set[str]) -> Iterator[str]:
         yield "code does not assign x, which is both its input and its result"
     for name in sorted(stored & KERNEL_NAMES):
         yield f"code assigns {name!r}, a name that the kernel uses itself; choose a longer one"
-    for name in sorted({n.id for n in used} - stored - operands - _IN_SCOPE - {"x"}):
+    scratch = {"scratch", "consumer", "thread"} if op.shared_bytes else set()
+    for name in sorted({n.id for n in used} - stored - operands - scratch - _IN_SCOPE - {"x"}):
         yield f"code reads {name!r}, which is neither x nor an operand nor one of cute, cutlass, Float32 and Int32"

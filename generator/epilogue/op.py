@@ -40,8 +40,9 @@ class EpilogueOp:
 
     `code` is rendered as it stands, once per subtile: it may read and must assign `x`; every operand is in
     scope under its own name: a tile or vector as a float32 vector shaped like `x`, a scalar as Float32.
-    `registers` is what the operation needs per thread on top of `x` (given the length of `x`);
-    `shared_bytes` what it needs of shared memory per CTA beside its tile operand's ring.
+    `registers` is what the operation needs per thread on top of `x` (given the length of `x`); `shared_bytes` what
+    it needs of shared memory per CTA beside its tile operand's ring: then `scratch`, a 16-byte aligned pointer to
+    bytes, is in scope too, with `consumer` (the warpgroup) and `thread` (0..127) to divide it by.
     """
 
     name: str

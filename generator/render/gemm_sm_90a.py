@@ -22,7 +22,7 @@ def context(plan: Plan) -> dict[str, Any]:
     kernel, design = c.point.kernel, c.point.design
     has_c, by_tma = bool(c.tile_operands), c.subtile_stages > 0
     c_argument = c.tile_operands[0] if has_c else ""
-    vector_axes = sorted({o.kind[-1] for s in c.steps for o, _ in s.arguments if o.kind.startswith("vector")})
+    has_vectors = any(o.kind.startswith("vector") for s in c.steps for o, _ in s.arguments)
     majors = {"a": kernel.a.major, "b": kernel.b.major, "d": kernel.d.major}
     if kernel.c is not None:
         majors["c"] = kernel.c.major
@@ -42,12 +42,12 @@ def context(plan: Plan) -> dict[str, Any]:
         "majors": {operand: "K" if majors[operand] == "k" else "MN" for operand in ("a", "b")},
         "strides": {operand: _stride(operand, major, c_argument) for operand, major in majors.items()},
         "buffers": [_buffer(b.name, b.alignment, b.dtype, b.bytes) for b in plan.buffers],
-        "signature": [_parameter(a) for a in plan.arguments],
+        "signature": _filled([*(_parameter(a) for a in plan.arguments), "stream"], indent=4),
         "fake_arguments": [_stand_in(a) for a in plan.arguments],
         "c_argument": c_argument,
         "c_guard": _guard(c),
-        "launch_arguments": [value for value, _, _ in _kernel_parameters(c)],
-        "kernel_parameters": [f"{name}: {kind}" for _, name, kind in _kernel_parameters(c)],
+        "launch_arguments": _filled([value for value, _, _ in _kernel_parameters(c)], indent=12),
+        "kernel_parameters": _filled([f"{name}: {kind}" for _, name, kind in _kernel_parameters(c)], indent=4),
         "cluster_m": design.cluster.m,
         "cluster_n": design.cluster.n,
         "clustered": design.cluster.m * design.cluster.n > 1,
@@ -59,8 +59,8 @@ def context(plan: Plan) -> dict[str, Any]:
         "sharing": c.sharing,
         "numbers_consumers": by_tma or c.consumers > 1,
         "raster": {"fast": design.scheduler.raster, "slow": "n" if design.scheduler.raster == "m" else "m"},
-        "vector_axes": vector_axes,
-        "needs_coordinates": bool(vector_axes) or not by_tma,
+        "has_vectors": has_vectors,
+        "needs_coordinates": has_vectors or not by_tma,
         "store_atom": _matrix_copy("St", c.d.bytes, c.d.dsl, kernel.d.major, c.subtile_n),
         "load_atom": _matrix_copy("Ld", c.c.bytes, c.c.dsl, kernel.c.major, c.subtile_n) if c.c and kernel.c else "",
         "steps": [_step(s) for s in c.steps],
@@ -80,11 +80,23 @@ def formula(c: Choices) -> str:
     return text
 
 
+def _filled(items: list[str], indent: int) -> str:
+    """Return a comma-separated list over as few lines as hold it, all but the first indented."""
+    lines = [""]
+    for item in items:
+        if lines[-1] and len(lines[-1]) + len(item) + 2 > 116 - indent:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + item + ","
+    return ("\n" + " " * indent).join(lines)
+
+
 def _dsl_types(c: Choices) -> list[str]:
     used = {c.ab.dsl, c.d.dsl, "Float32", "Int32", "Int64"}
     if c.c is not None:
         used.add(c.c.dsl)
     used |= {dtype(s.step.dtype).dsl for s in c.steps for o, _ in s.arguments if o.kind.startswith("vector")}
+    if any(s.scratch for s in c.steps):
+        used.add("Uint8")
     return sorted(used)
 
 
@@ -101,7 +113,7 @@ def _stride(operand: str, major: str, c_argument: str) -> str:
     # Mode positions in the argument's shape (L, rows, columns); B arrives as (L, K, N) and is seen as (N, K).
     row, column = (2, 1) if operand == "b" else (1, 2)
     names = {"a": ("m", "depth"), "b": ("n", "depth"), "c": ("m", "n"), "d": ("m", "n")}[operand]
-    alignment = f"{operand.upper()}_ALIGNMENT"
+    alignment = "AB_ALIGNMENT" if operand in "ab" else f"{operand.upper()}_ALIGNMENT"
     argument = c_argument if operand == "c" else operand
     batch = f"apart(batches, {argument}.stride[0], {alignment})"
     if major == names[0]:
@@ -123,7 +135,8 @@ def _edge(major: str) -> dict[str, Any]:
 
 
 def _buffer(name: str, alignment: int, element: str, size: int) -> dict[str, Any]:
-    dsl, width = ("Int64", 8) if element == "i64" else (dtype(element).dsl, dtype(element).bytes)
+    plain = {"i64": ("Int64", 8), "u8": ("Uint8", 1)}
+    dsl, width = plain.get(element) or (dtype(element).dsl, dtype(element).bytes)
     return {"name": name, "alignment": alignment, "type": dsl, "elements": size // width}
 
 
@@ -177,4 +190,4 @@ def _matrix_copy(direction: str, size: int, dsl: str, major: str, columns: int) 
 def _step(s: Step) -> dict[str, Any]:
     operands = [{"kind": o.kind, "local": o.name, "argument": argument} for o, argument in s.arguments]
     # The guard of a tile operand is a scalar: name scalars first, so that code and guards may use them.
-    return {"op": s.op, "operands": sorted(operands, key=lambda o: o["kind"] != "scalar")}
+    return {"op": s.op, "scratch": s.scratch, "operands": sorted(operands, key=lambda o: o["kind"] != "scalar")}

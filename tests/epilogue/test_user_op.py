@@ -31,6 +31,23 @@ OP = EpilogueOp(
 )
 """
 
+RELAY = """\
+from generator.epilogue.op import EpilogueOp
+
+OP = EpilogueOp(
+    name="relay",
+    summary="2 * x, the 2 by way of shared memory",
+    shared_bytes=3 * 128 * 4,
+    code=(
+        "cells = cute.make_tensor(cute.recast_ptr(scratch, dtype=Float32), cute.make_layout(3 * 128))\\n"
+        "cells[consumer * 128 + thread] = Float32(2.0)\\n"
+        "x = x * cells[consumer * 128 + thread]"
+    ),
+    reference=lambda xp, x, o: 2.0 * x,
+    error=lambda xp, x, e, o: 2.0 * e,
+)
+"""
+
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
@@ -45,6 +62,7 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ops.mkdir()
     (ops / "scale_n.py").write_text(operation)
     (ops / "residual.py").write_text(RESIDUAL)
+    (ops / "relay.py").write_text(RELAY)
     monkeypatch.setenv(OPS_VARIABLE, str(ops))
     file = tmp_path / "scaled.yaml"
     file.write_text(config)
@@ -73,4 +91,19 @@ def test_the_example_of_the_page_is_built(example, tmp_path):
 
 def test_the_page_lists_every_operation(example):
     listed = set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE))
-    assert listed == set(registry.names()) - {"scale_n", "residual"}
+    assert listed == set(registry.names()) - {"scale_n", "residual", "relay"}
+
+
+def test_an_operation_gets_the_shared_memory_that_it_declares(example, tmp_path):
+    planned = plan(point({"kernel.epilogue": ["relay", "relu", "relay"], "design.stages": 2}))
+    scratch = {b.name: b for b in planned.buffers if b.name.startswith("scratch")}
+    assert {name: (b.bytes, b.offset % 16) for name, b in scratch.items()} == {
+        "scratch_1": (1536, 0),
+        "scratch_3": (1536, 0),
+    }
+    text = render(planned, "scaled.yaml")
+    assert "scratch = storage.scratch_1.data_ptr()" in text
+    assert "scratch = storage.scratch_3.data_ptr()" in text
+    (artifact,) = build([BuildJob(text, planned, tmp_path / "relay")], 1, cache=Cache(tmp_path / "cache"))
+    assert artifact.findings == ()
+    assert artifact.dynamic_shared_bytes == planned.shared_bytes

@@ -57,6 +57,7 @@ class Step:
     step: EpilogueStep
     op: EpilogueOp
     arguments: tuple[tuple[EpilogueOperand, str], ...]
+    scratch: str  # the buffer that holds its shared_bytes, or ""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ class Choices:
         chain = self.point.kernel.epilogue
         operations = tuple(registry.get(step.op) for step in chain)
         named = argument_names(operations)
-        return tuple(Step(*parts) for parts in zip(chain, operations, named, strict=True))
+        scratch = [f"scratch_{number}" if op.shared_bytes else "" for number, op in enumerate(operations, 1)]
+        return tuple(Step(*parts) for parts in zip(chain, operations, named, scratch, strict=True))
 
     @cached_property
     def tile_operands(self) -> tuple[str, ...]:
@@ -237,6 +239,11 @@ class Choices:
                 Buffer("d", 0, 64 * self.subtile_n * self.d.bytes * slots, 1024, self.d.name,
                        (64, self.subtile_n, slots), self.swizzle("d"), "D subtiles on their way out, per warpgroup")
             )  # fmt: skip
+        found += [
+            Buffer(s.scratch, 0, s.op.shared_bytes, 16, "u8", (s.op.shared_bytes,), "none", f"scratch of {s.op.name}")
+            for s in self.steps
+            if s.scratch
+        ]
         rings = [("ab", stages)] + ([("c", self.c_stages)] if self.tile_operands else [])
         found += [
             Buffer(f"{ring}_{side}", 0, 8 * count, 8, "i64", (count,), "none", f"mbarriers: {ring} stage is {side}")

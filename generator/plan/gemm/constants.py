@@ -54,8 +54,7 @@ def constants(c: Choices) -> tuple[Constant, ...]:
         found.append(Constant("SUBTILES", c.subtiles, "SUBTILES_M * SUBTILES_N"))
     alignment = c.arch.tma_alignment
     found += [
-        Constant("A_ALIGNMENT", alignment // c.ab.bytes, "elements in TMA's 16 bytes: every stride is a multiple"),
-        Constant("B_ALIGNMENT", alignment // c.ab.bytes, "likewise"),
+        Constant("AB_ALIGNMENT", alignment // c.ab.bytes, "elements in TMA's 16 bytes: every stride is a multiple"),
     ]
     if c.tile_operands and c.c is not None:
         found.append(Constant("C_ALIGNMENT", alignment // c.c.bytes, "likewise"))
