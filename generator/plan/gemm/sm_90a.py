@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from generator.canonical import plain
 from generator.plan.dtypes import Dtype
+from generator.plan.gemm.budgets_sm_90a import BUDGET
 from generator.plan.gemm.choices import C_ORDER_BARRIER, EPILOGUE_BARRIER, ORDER_BARRIER, SWIZZLE_BYTES, Choices
 from generator.plan.gemm.constants import constants
 from generator.plan.gemm.label import label
-from generator.plan.gemm.rules_sm_90a import BUDGET, SHAPE
+from generator.plan.gemm.shapes_sm_90a import SHAPE
 from generator.plan.rule import Rule
 from generator.plan.types import Argument, Barrier, Mma, Plan, Role, TmaCopy, Violation
 from generator.point import Point
