@@ -1,4 +1,4 @@
-"""What a gemm for sm_90a must fit into: stages, shared memory, registers, TMA boxes. `warpwright rules` prints the list.
+"""What a gemm for sm_90a must fit into: stages, shared memory, registers, TMA boxes; `warpwright rules` prints them.
 
 These rules read derived numbers, which make sense only where every rule of `shapes_sm_90a` holds.
 """
