@@ -19,7 +19,7 @@ from generator.record.atomic import read_json, write_json
 if TYPE_CHECKING:
     from generator.pipeline import Exploration, Variant
 
-__all__ = ["PROTOCOL", "emulate", "emulate_folder", "recorded", "to_emulate"]
+__all__ = ["PROTOCOL", "emulate", "emulate_folder", "emulator_digest", "recorded", "to_emulate"]
 
 #: Version of the method: what is run and what is checked. A result of another version is of another worth.
 PROTOCOL = 1
@@ -56,11 +56,14 @@ def emulate_folder(folder: Path) -> dict[str, Any]:
     Raises EmulatorError or PtxError where it cannot be emulated.
     """
     from generator.emulate import EmulatorError, harness
+    from generator.emulate.places import find_places
 
     facts = _facts(folder)  # first: a build that changes meanwhile makes the result stale
     if facts is None:
         raise EmulatorError(f"{folder}: nothing is built there; build the variant first")
     verdict = harness.emulate(harness.load(folder))
+    if verdict.defects:
+        verdict = verdict.located(find_places(folder))
     value = {
         **facts,
         "status": verdict.status,
@@ -89,11 +92,11 @@ def _facts(folder: Path) -> dict[str, Any] | None:
         facts = {key: build[key] for key in ("source_sha", "arch", "toolchain", "cubin_sha")}
     except (KeyError, OSError):
         return None
-    return {**facts, "ptx_sha": hashlib.sha256(ptx).hexdigest(), "emulator": _emulator(), "protocol": PROTOCOL}
+    return {**facts, "ptx_sha": hashlib.sha256(ptx).hexdigest(), "emulator": emulator_digest(), "protocol": PROTOCOL}
 
 
 @functools.cache
-def _emulator() -> str:
+def emulator_digest() -> str:
     """Digest of the code that a verdict depends on."""
     files = [*sorted((_PACKAGE / "emulate").glob("*.py")), *(_PACKAGE / name for name in _ALSO)]
     files += sorted((_PACKAGE / "epilogue" / "ops").glob("*.py"))

@@ -90,10 +90,11 @@ def check(exploration: Exploration, lines: Sequence[LedgerLine], required: Itera
 def renewal(config: str, method: str) -> str:
     """Return the commands that renew the evidence of one method."""
     keep = f"warpwright ledger {config}"
-    if method in ("gpu-validated", "benchmarked"):
+    if method in ("compared", "gpu-validated", "benchmarked"):
+        cases = " --cases" if method == "compared" else ""
         return (
-            f"warpwright run {config} && warpwright bundle {config} -o BUNDLE; on a GPU host: python3 BUNDLE/run.py; "
-            f"then: warpwright import RESULTS && {keep}"
+            f"warpwright run {config} && warpwright bundle {config} -o BUNDLE{cases}; "
+            f"on a GPU host: python3 BUNDLE/run.py; then: warpwright import RESULTS && {keep}"
         )
     return f"warpwright run {config} && {keep}"
 

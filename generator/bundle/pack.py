@@ -6,8 +6,8 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ _MODULES = ("canonical.py", "__init__.py", "device/*.py", "plan/types.py", "epil
 _MARKER = '"""The part of the generator that a bundle carries."""\n'
 
 _RUN = '''#!/usr/bin/env python3
-"""Validates and times the variants of this bundle on the GPU of this machine: see --help."""
+"""Validates the variants of this bundle on this machine's GPU, compares and times them: see --help."""
 
 import sys
 from pathlib import Path
@@ -43,12 +43,14 @@ sys.exit(main(ROOT, sys.argv[1:]))
 
 @dataclass(frozen=True)
 class Packed:
-    """A finished bundle: its folder, its variants, those left out and why, and its size in bytes."""
+    """A finished bundle: its folder, its variants, those left out and why, its size in bytes, and, where cases were
+    asked for, which variants have none and why."""
 
     directory: Path
     variants: tuple[str, ...]
     left_out: Mapping[str, str]
     size: int
+    without_cases: Mapping[str, str] = field(default_factory=dict)
 
 
 def make_bundle(
@@ -60,12 +62,14 @@ def make_bundle(
     bench: Mapping[str, Any] | None = None,
     python: str = "3.12",
     wheel: Path | None = None,
+    cases: Callable[[Sequence[Path], Path], Mapping[str, str]] | None = None,
 ) -> Packed:
     """Pack variants of out/<config> into `directory`, which is made, or replaced where it is a bundle.
 
     `variants` are folder names; None packs all that are built and that the build's checks do not speak against.
     `validate` is {"problems": "standard" | [{m, n, k, l}], "repeats": n}, `bench` {"problems": [{m, n, k, l}]}, both as
     in the YAML file. `python` is the GPU host's version; `wheel` apache-tvm-ffi's for it, where pip cannot fetch it.
+    `cases(folders, target)` adds cases of the emulator (generator/bundle/cases.py) and says which variant has none.
     Raises UserError when nothing can be packed or the directory is something else.
     """
     if directory.exists() and not (directory / DESCRIPTION).is_file() and any(directory.iterdir()):
@@ -83,6 +87,7 @@ def make_bundle(
         for name in chosen:
             _copy_variant(config_dir / name, temporary / VARIANTS / name)
         _copy_operations(temporary / OPERATIONS)
+        missing = cases([config_dir / name for name in chosen], temporary / VARIANTS) if cases else {}
         description = {
             "version": VERSION,
             "config": config_dir.name,
@@ -99,7 +104,7 @@ def make_bundle(
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return Packed(directory, tuple(chosen), left_out, size)
+    return Packed(directory, tuple(chosen), left_out, size, missing)
 
 
 def _choose(config_dir: Path, variants: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:

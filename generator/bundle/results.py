@@ -1,10 +1,10 @@
 """Bringing results home: each is checked against the local build and merged into its variant's folder.
 
-A variant's gpu.json and bench.json keep every run ever imported, each with the hashes it was obtained with, and say at
-the top what counts: of the runs for the present source, toolchain and cubin, obtained with the newest protocol, the
-worst verdict, and of equal ones the latest. A race that showed once is a race, however often the kernel was right
-before or after; a verdict is only overcome by a new source, or by a new protocol of the check. Timings are taken from
-the latest run of each problem.
+A variant's gpu.json, compared.json and bench.json keep every run ever imported, each with the hashes it was obtained
+with, and say at the top what counts: of the runs for the present source, toolchain and cubin, obtained with the newest
+protocol, the worst verdict, and of equal ones the latest. A race that showed once is a race, however often the kernel
+was right before or after; a verdict is only overcome by a new source, or by a new protocol of the check. Timings are
+taken from the latest run of each problem.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.canonical import digest
-from generator.device import bench, validate
+from generator.device import bench, compare, validate
 from generator.errors import UserError
 from generator.record import METHODS, STATUSES, read_json, write_json
 
@@ -24,7 +24,7 @@ __all__ = ["Imported", "import_results", "record_result"]
 
 _ORIGIN = ("config", "variant", "source_sha", "cubin_sha", "arch", "toolchain")
 #: What of a run stands at the top of the file beside status and figures.
-_TOP = ("method", "protocol", "source_sha", "cubin_sha", "arch", "toolchain", "gpu", "time", "diagnosis")
+_TOP = ("method", "protocol", "source_sha", "cubin_sha", "arch", "toolchain", "gpu", "time", "diagnosis", "emulator")
 
 
 @dataclass
@@ -72,7 +72,7 @@ def import_results(path: Path, out_root: Path) -> Imported:
 def record_result(result: Mapping[str, Any], out_root: Path) -> str:
     """Merge one result into its variant's folder; returns "" or why it is refused."""
     method, name = result["method"], METHODS.get(result["method"])
-    if method not in (validate.METHOD, bench.METHOD) or name is None:
+    if method not in (validate.METHOD, bench.METHOD, compare.METHOD) or name is None:
         return f"method {method!r} is not known"
     if result["status"] not in STATUSES:
         return f"no verdict ({result['status']}): {result.get('diagnosis') or 'no reason given'}"
@@ -98,6 +98,8 @@ def _counting(runs: list[dict[str, Any]], build: Mapping[str, Any]) -> dict[str,
     present = [run for run in runs if all(run[key] == build.get(key) for key in ("source_sha", "cubin_sha", "arch"))]
     newest = max(run["protocol"] for run in present)
     present = [run for run in present if run["protocol"] == newest]
+    # A comparison is with one emulator: what an older one got wrong says nothing of this one.
+    present = [run for run in present if run.get("emulator") == present[-1].get("emulator")]
     if present[0]["method"] == bench.METHOD:
         return _timings(present)
     counting = min(reversed(present), key=lambda run: STATUSES.index(run["status"]))

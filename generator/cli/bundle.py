@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from generator.cli.app import ConfigArgument, JsonOption, OnlyOption, OutOption, app
-from generator.cli.terminal import print_json, print_table, say
+from generator.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
+from generator.cli.terminal import print_json, print_table, progress, say
 from generator.errors import UserError
 
 __all__: list[str] = []
@@ -24,6 +24,10 @@ def bundle(
     wheel: Annotated[
         Path | None, typer.Option(metavar="FILE", help="apache-tvm-ffi's wheel for it, where pip cannot fetch it.")
     ] = None,
+    cases: Annotated[
+        bool, typer.Option("--cases", help="Also cases of the emulator, for the GPU to be compared with.")
+    ] = False,
+    jobs: JobsOption = None,
     only: OnlyOption = None,
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", envvar="WARPWRIGHT_OUT", help="Where variants are kept.")
@@ -36,6 +40,7 @@ def bundle(
     """
     from generator import pipeline
     from generator.bundle import make_bundle
+    from generator.bundle.cases import write_cases
     from generator.canonical import plain
 
     exploration = pipeline.plan(*pipeline.load(config), out, only or ())
@@ -53,17 +58,21 @@ def bundle(
             f"`warpwright run {exploration.label}` first"
         )
     spec = exploration.spec
-    packed = make_bundle(
-        exploration.folder,
-        ready,
-        directory,
-        validate=plain(spec.validation),
-        bench=plain(spec.bench),
-        python=python,
-        wheel=wheel,
-    )
+    with progress("emulating cases", len(ready) if cases else 0) as step:
+        packed = make_bundle(
+            exploration.folder,
+            ready,
+            directory,
+            validate=plain(spec.validation),
+            bench=plain(spec.bench),
+            python=python,
+            wheel=wheel,
+            cases=(lambda folders, target: write_cases(folders, target, jobs, step)) if cases else None,
+        )
     for name, why in packed.left_out.items():
         say(f"left out {name}: {why}", style="yellow")
+    for name, why in packed.without_cases.items():
+        say(f"no cases of {name}: {why}", style="yellow")
     if missing:
         say(
             f"left out {missing} that are not built, or not from their present source: "
@@ -72,7 +81,7 @@ def bundle(
         )
     say(f"{directory}: {len(packed.variants)} variants, {packed.size / 2**20:.1f} MB, for Python {python}")
     say(f"on the GPU host: python3 {directory.name}/run.py; back here: warpwright import {directory}/results.jsonl")
-    raise typer.Exit(1 if packed.left_out or missing else 0)
+    raise typer.Exit(1 if packed.left_out or packed.without_cases or missing else 0)
 
 
 @app.command("import")

@@ -80,7 +80,11 @@ def _methods(names: Sequence[str]) -> list[str]:
 def _print_reports(reports: Sequence[Report]) -> None:
     from generator.evidence_check import renewal
 
-    methods = [method for method in ("built", "emulated", "gpu-validated") if any(r.valid.get(method) for r in reports)]
+    methods = [
+        method
+        for method in ("built", "emulated", "compared", "gpu-validated")
+        if any(r.valid.get(method) for r in reports)
+    ]
     columns = ["config", "variants", "correct", *methods, "verdict"]
     rows: list[list[Any]] = [
         [r.config, r.legal, r.correct, *(r.valid.get(method, 0) for method in methods), _verdict(r)] for r in reports

@@ -143,9 +143,20 @@ def _figures(evidence: Evidence) -> list[str]:
     if evidence.method == "gpu-validated":
         told = ("problems", "correct", "skipped", "launches", "repeats", "ratio", "relative")
         return [f"{name}: {figures[name]}" for name in told if figures.get(name) not in (None, [])]
+    if evidence.method == "compared":
+        return [_comparison(name, case) for name, case in figures.get("cases", {}).items()]
     if evidence.method == "benchmarked":
         return [_timing(problem) for problem in figures.get("problems", ())]
     return []
+
+
+def _comparison(name: str, case: Mapping[str, Any]) -> str:
+    if case["equal"] == 1:
+        return f"{name}: equal to the emulator's output bit by bit"
+    return (
+        f"{name}: {case['equal']:.2%} equal to the emulator's output bit by bit, off by {case['difference']} at most: "
+        f"{case['ulps']} ulp, {case['ratio']} of what the error bounds allow"
+    )
 
 
 def _timing(figures: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from generator.device.xp import BYTES
 from generator.plan.types import Argument, Plan
 
-__all__ = ["CallError", "CheckedKernel", "check_arguments"]
+__all__ = ["CLUSTERS", "CallError", "CheckedKernel", "check_arguments"]
 
 _DTYPES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
 _LONG = {short: long for long, short in _DTYPES.items()}

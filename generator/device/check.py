@@ -10,16 +10,19 @@ from typing import Any
 
 from generator.device import tensors
 from generator.device.backend import Backend
-from generator.device.call import CheckedKernel
+from generator.device.call import CLUSTERS, CheckedKernel
 from generator.device.problems import Problem, tiling
 from generator.device.reference import Chain, Product, multiply, sample_rows, scalar_value
 from generator.device.tensors import GuardedBuffer
 from generator.device.tolerance import compare, number
 from generator.device.variant import Variant
 from generator.device.xp import POISON, Array
-from generator.plan.types import Argument
+from generator.plan.types import Argument, Plan
 
-__all__ = ["DeviceLostError", "LaunchRefusedError", "ProductCache", "Subject", "check_problem", "load_subject"]
+__all__ = [
+    "DeviceLostError", "LaunchRefusedError", "ProductCache", "Subject", "bands", "check_problem", "launch",
+    "load_subject", "scalars_of",
+]  # fmt: skip
 
 
 class LaunchRefusedError(Exception):
@@ -103,11 +106,7 @@ def check_problem(
         return {**problem.figures(), "status": "skipped", "faults": [why]}
 
     factors = _factors(backend, subject, problem, seed, cache)
-    scalars = {
-        a.name: scalar_value(a.name, problem.fill, problem.zero)
-        for a in subject.variant.plan.arguments
-        if a.kind == "scalar" and a.name != "max_clusters"
-    }
+    scalars = scalars_of(subject.variant.plan, problem)
     unread = {tile for tile, scalar in chain.skips.items() if scalars[scalar] == 0}
     inputs = {a.name: _input(backend, a, problem, seed, factors, a.name in unread) for a in arguments if not a.output}
     output = next(a for a in arguments if a.output)
@@ -121,10 +120,8 @@ def check_problem(
         beat(repeat)
         result = other if repeat else first
         result.poison()
-        _launch(
-            backend, subject, problem, {**inputs, output.name: result}, scalars, _clusters(subject, problem, repeat)
-        )
-        faults += _bands(backend, result, repeat)
+        launch(backend, subject, problem, {**inputs, output.name: result}, scalars, _clusters(subject, problem, repeat))
+        faults += bands(backend, result, repeat)
         if repeat and not xp.same(first.view, result.view):
             faults.append(_nondeterminism(backend, first, result, repeat))
         faults += _trespasses(backend, inputs, before, factors)
@@ -153,6 +150,12 @@ def check_problem(
         "relative": number(agreement.relative),
         "seconds": round(time.perf_counter() - started, 4),
     }
+
+
+def scalars_of(plan: Plan, problem: Problem) -> dict[str, float]:
+    """Return the scalar operands of a problem by name."""
+    names = [a.name for a in plan.arguments if a.kind == "scalar" and a.name != CLUSTERS]
+    return {name: scalar_value(name, problem.fill, problem.zero) for name in names}
 
 
 def _factors(backend: Backend, subject: Subject, problem: Problem, seed: int, cache: ProductCache) -> _Factors:
@@ -204,7 +207,7 @@ def _clusters(subject: Subject, problem: Problem, repeat: int) -> int:
     return 1 if tiles <= 64 else max(1, most // 3)
 
 
-def _launch(
+def launch(
     backend: Backend,
     subject: Subject,
     problem: Problem,
@@ -212,6 +215,7 @@ def _launch(
     scalars: dict[str, float],
     clusters: int,
 ) -> None:
+    """Launch once and wait. Raises LaunchRefusedError or DeviceLostError: the context is over."""
     tensors_by_name = {name: backend.tensor(b.view, b.argument.dtype) for name, b in buffers.items()}
     try:
         subject.kernel(max_clusters=clusters, **tensors_by_name, **scalars)
@@ -223,7 +227,8 @@ def _launch(
         raise DeviceLostError(f"{problem.name}: {type(error).__name__}: {error}") from error
 
 
-def _bands(backend: Backend, result: GuardedBuffer, repeat: int) -> list[str]:
+def bands(backend: Backend, result: GuardedBuffer, repeat: int) -> list[str]:
+    """Say in words what of an output was left unwritten, and what was written around it."""
     xp, name, faults = backend.xp, result.argument.name, []
     unwritten = result.unwritten(xp)
     if unwritten:

@@ -1,4 +1,5 @@
-"""What a bundle's run.py does: unpack, validate every variant, time the correct ones, write each result as it comes."""
+"""What a bundle's run.py does: unpack, validate every variant, compare it with the emulator where the bundle has its
+cases, time what is correct, and write each result as it comes."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from generator.device import bench, validate
+from generator.device import bench, compare, validate
 from generator.device.launch import RUNTIME, RUNTIME_VARIABLE
 from generator.device.supervise import DeviceUnavailableError, Supervisor
 from generator.device.variant import Variant, VariantError, load_variant
@@ -73,27 +74,33 @@ def main(root: Path, arguments: Sequence[str]) -> int:
             print(f"{device.get('gpu')}, driver {device.get('driver')}: {len(variants)} variants", flush=True)
             results.add({"kind": "header", "config": description["config"], "gpu": device})
             verdicts: list[dict[str, Any]] = []
+            comparisons: list[dict[str, Any]] = []
             timings: list[dict[str, Any]] = []
-            if options.only != "bench":
+            if options.only in (None, "validate"):
                 verdicts = _validate(variants, supervisor, description, options, results)
-            if options.only != "validate":
+            if options.only in (None, "compare"):
+                comparisons = _compare(variants, supervisor, options, results)
+            if options.only in (None, "bench"):
                 timings = _bench(variants, supervisor, description, options, results)
     except (_UnusableError, VariantError, DeviceUnavailableError, OSError) as error:
         print(f"run.py: {error}", file=sys.stderr)
         return 2
-    _table(variants, verdicts, timings)
+    if options.only != "compare":
+        _table(variants, verdicts, timings)
     print(f"results: {options.out}")
-    bad = [result for result in (*verdicts, *timings) if result["status"] != "correct"]
+    bad = [result for result in (*verdicts, *comparisons, *timings) if result["status"] != "correct"]
     return 1 if bad else 0
 
 
 def _parser(root: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="run.py", description=__doc__)
-    parser.add_argument("--only", choices=("validate", "bench"), help="one of the two (default: both)")
+    parser.add_argument("--only", choices=("validate", "compare", "bench"), help="one of these (default: all)")
     parser.add_argument("--variants", default="*", metavar="GLOB", help="variants by name (default: all)")
     out = root / "results.jsonl"
     parser.add_argument("--out", type=Path, default=out, help="results, appended (default: %(default)s)")
-    parser.add_argument("--problems", default="*", metavar="GLOB", help="validation problems by name (default: all)")
+    parser.add_argument(
+        "--problems", default="*", metavar="GLOB", help="validation problems and cases by name (default: all)"
+    )
     parser.add_argument("--repeats", type=int, help="launches per validation problem")
     parser.add_argument("--rounds", type=int, default=50, help="timed launches per variant (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="of the operands (default: a fresh one)")
@@ -169,6 +176,28 @@ def _validate(
             flush=True,
         )
     return verdicts
+
+
+def _compare(
+    variants: Sequence[Variant], supervisor: Supervisor, options: argparse.Namespace, results: _Results
+) -> list[dict[str, Any]]:
+    ready = [variant for variant in variants if compare.cases_of(variant, options.problems)]
+    if options.only and not ready:
+        raise _UnusableError("the bundle has no such cases: `warpwright bundle ... --cases` packs them")
+    comparisons = []
+    for number, result in enumerate(compare.compare(ready, supervisor, options.problems), 1):
+        results.add(result)
+        comparisons.append(result)
+        told = ", ".join(
+            f"{name} {case['equal']:.2%} equal" + (f" ({case['ulps']} ulp)" if case["equal"] < 1 else "")
+            for name, case in result["figures"]["cases"].items()
+        )
+        print(
+            f"[{number}/{len(ready)}] {result['variant']}: {result['status']} beside the emulator: {told} "
+            f"{result['diagnosis'][:300]}".rstrip(),
+            flush=True,
+        )
+    return comparisons
 
 
 def _bench(

@@ -10,8 +10,10 @@ from generator.device.problems import Problem
 from generator.device.xp import BYTES, POISON, Array, Xp
 from generator.plan.types import Argument
 
-__all__ = ["GUARD_BYTES", "GuardedBuffer", "buffer_bytes", "layout", "make_buffer", "operand_values", "seed_of"]
+__all__ = ["GUARD_BYTES", "NAN", "GuardedBuffer", "buffer_bytes", "layout", "make_buffer", "operand_values", "seed_of"]
 
+#: A quiet NaN of each dtype, for operands that must not be read.
+NAN = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000}
 #: Guard band in front of and behind every buffer.
 GUARD_BYTES = 64 * 1024
 #: Rows of fresh random values in a large tile operand, repeated: prime, so that no tile offset maps onto itself.
@@ -118,7 +120,7 @@ def fill(xp: Xp, buffer: GuardedBuffer, problem: Problem, seed: int) -> None:
 
 def fill_nan(buffer: GuardedBuffer) -> None:
     """Fill an operand that must not be read with quiet NaNs."""
-    buffer.view[...] = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000}[buffer.argument.dtype]
+    buffer.view[...] = NAN[buffer.argument.dtype]
 
 
 def seed_of(*parts: object) -> int:

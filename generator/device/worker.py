@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.device.backend import Backend, make_backend
+from generator.device.cases import read_case
 from generator.device.check import (
     DeviceLostError,
     LaunchRefusedError,
@@ -25,6 +26,7 @@ from generator.device.check import (
     check_problem,
     load_subject,
 )
+from generator.device.check_case import check_case
 from generator.device.contest import run_contest
 from generator.device.problems import Problem, listed, standard
 from generator.device.variant import load_variant
@@ -57,6 +59,8 @@ def main(arguments: list[str]) -> int:
         try:
             if request["do"] == "validate":
                 finished = _validate(backend, request, cache, tell)
+            elif request["do"] == "compare":
+                finished = _compare(backend, request, tell)
             else:
                 cache.entries.clear()
                 finished = run_contest(backend, request, tell)
@@ -97,6 +101,20 @@ def _validate(backend: Backend, request: Mapping[str, Any], cache: ProductCache,
             if type(error).__name__ != "OutOfMemoryError":  # torch's, which is not imported here
                 raise
             figures = {**problem.figures(), "status": "skipped", "faults": ["the device's memory does not hold it"]}
+        right = right and figures["status"] != "incorrect"
+        tell({"event": "problem", "figures": figures})
+    tell({"event": "done"})
+    return right
+
+
+def _compare(backend: Backend, request: Mapping[str, Any], tell: Tell) -> bool:
+    """Run one variant on the emulator's cases; returns whether the context may serve another variant."""
+    tell({"event": "beat", "doing": "loading"})
+    subject = load_subject(backend, load_variant(Path(request["folder"])))
+    right = True
+    for path in request["cases"]:
+        tell({"event": "beat", "doing": f"case {Path(path).stem}"})
+        figures = check_case(backend, subject, read_case(Path(path)))
         right = right and figures["status"] != "incorrect"
         tell({"event": "problem", "figures": figures})
     tell({"event": "done"})

@@ -22,9 +22,10 @@ from generator.emulate.ptx import Module
 from generator.emulate.tensor_maps import tensor_maps
 from generator.plan.types import Plan
 
-__all__ = ["Outcome", "Prepared", "prepare"]
+__all__ = ["SEED", "Outcome", "Prepared", "prepare"]
 
-_SEED = 20250729  # of the operands
+#: Of the operands.
+SEED = 20250729
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ _ENDS = frozenset({"deadlock", "livelock", "trap"})
 def prepare(plan: Plan, chain: Chain, host: HostFunction, parameters: list[int], case: Case) -> Prepared:
     """Fill operands, capture the launch and compute the reference. Raises EmulatorError, CaptureError, HostError."""
     problem = case.problem
-    operands = operand_set.place(plan, problem, chain.skips, _SEED)
+    operands = operand_set.place(plan, problem, chain.skips, SEED)
     launches = host(operands.values(plan, case.clusters))
     if len(launches) != 1:
         raise EmulatorError(f"{problem.name}: the host function makes {len(launches)} launches, one is expected")

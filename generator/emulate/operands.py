@@ -14,7 +14,7 @@ import numpy as np
 from generator.build.launch_capture import TensorValue
 from generator.device.problems import Problem
 from generator.device.reference import scalar_value
-from generator.device.tensors import layout, operand_values
+from generator.device.tensors import NAN, layout, operand_values
 from generator.device.xp import BYTES, POISON, Array, NumpyXp
 from generator.emulate.memory import GlobalMemory
 from generator.plan.types import Argument, Plan
@@ -22,7 +22,6 @@ from generator.plan.types import Argument, Plan
 __all__ = ["MAX_CLUSTERS", "Operand", "Operands", "place"]
 
 MAX_CLUSTERS = "max_clusters"
-_NAN = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000}
 _BITS = {2: np.int16, 4: np.int32}
 
 
@@ -95,7 +94,7 @@ def place(plan: Plan, problem: Problem, skips: Mapping[str, str], seed: int) -> 
         raw = np.full(reach, POISON[argument.dtype], dtype=_BITS[size])
         view = np.lib.stride_tricks.as_strided(raw, shape, tuple(s * size for s in strides))
         if skips.get(argument.name) in problem.zero:
-            view[...] = _NAN[argument.dtype]
+            view[...] = NAN[argument.dtype]
         elif not argument.output:
             view[...] = operand_values(xp, argument, problem, seed)
         address = top + argument.alignment

@@ -18,16 +18,31 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["DECISIVE", "METHODS", "PLANNED", "STATUSES", "Evidence", "Judgement", "Subject", "judge", "stale_because"]
+__all__ = [
+    "DECISIVE",
+    "LEVELS",
+    "METHODS",
+    "PLANNED",
+    "STATUSES",
+    "Evidence",
+    "Judgement",
+    "Subject",
+    "judge",
+    "stale_because",
+]
 
 PLANNED = "planned"
 #: Methods that leave a file, from cheap to dear, with the file's name in the variant's folder.
 METHODS: dict[str, str] = {
     "built": "build.json",
     "emulated": "emulated.json",
+    "compared": "compared.json",
     "gpu-validated": "gpu.json",
     "benchmarked": "bench.json",
 }
+#: The methods that are levels of evidence. A comparison of device and emulator says how far each bears the other out:
+#: its verdict counts, but it proves less about a kernel than either.
+LEVELS = tuple(method for method in METHODS if method != "compared")
 #: Every status, the worst first: of several verdicts, the first in this order is the variant's.
 STATUSES = (
     "illegal",
@@ -128,7 +143,7 @@ def judge(subject: Subject, found: Iterable[Evidence]) -> Judgement:
         elif evidence.method not in valid or evidence.origin == "here":
             valid[evidence.method] = evidence
     verdicts = [evidence.status for evidence in valid.values()]
-    passed = [name for name in METHODS if name in valid and valid[name].status in ("correct", "degraded")]
+    passed = [name for name in LEVELS if name in valid and valid[name].status in ("correct", "degraded")]
     return Judgement(
         evidence=passed[-1] if passed else PLANNED,
         status=min(verdicts, key=STATUSES.index, default=""),

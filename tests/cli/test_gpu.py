@@ -10,7 +10,7 @@ import pytest
 
 from generator import gpu
 from generator.device.supervise import Supervisor
-from generator.record import METHODS, Folder, folders_in
+from generator.record import LEVELS, Folder, folders_in
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -84,7 +84,7 @@ def test_ledger_tells_what_the_device_said(cli: Cli, config: Path, out: Path, de
     assert cli("ledger", config, "-o", out).exit_code == 0
     lines = [json.loads(line) for line in (out / "ledger" / "small.jsonl").read_text().splitlines()]
     assert [(line["label"][8:15], line["method"]) for line in lines] == [
-        (size, method) for size in ("128x128", "128x64x") for method in METHODS
+        (size, method) for size in ("128x128", "128x64x") for method in LEVELS
     ]
     for line in lines[2:4]:
         assert line["gpu"]["gpu"] == "double"

@@ -100,7 +100,7 @@ def test_a_result_is_for_one_build_by_one_emulator(cooperative: Path, monkeypatc
         key: build[key] for key in ("source_sha", "cubin_sha", "arch")
     }
     with monkeypatch.context() as patch:
-        patch.setattr(emulation, "_emulator", lambda: "another")
+        patch.setattr(emulation, "emulator_digest", lambda: "another")
         assert emulation.recorded(cooperative) is None
     ptx = cooperative / "kernel.ptx"
     ptx.write_text(ptx.read_text() + "\n")

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from generator.record import METHODS, STATUSES, Evidence, Subject, judge, stale_because
+from generator.record import LEVELS, STATUSES, Evidence, Subject, judge, stale_because
 
 SUBJECT = Subject("a" * 64, "sm_90a", {"cutlass_dsl": "4.8.1", "gcc": "12.2.0"}, "c" * 64)
 
@@ -16,7 +16,7 @@ def evidence(method: str, status: str = "correct", subject: Subject = SUBJECT, o
 
 
 def test_evidence_is_the_strongest_method_passed() -> None:
-    for method in METHODS:
+    for method in LEVELS:
         judged = judge(SUBJECT, [evidence("built"), evidence(method)])
         assert (judged.evidence, judged.status) == (method, "correct")
 

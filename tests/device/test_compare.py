@@ -1,0 +1,140 @@
+"""Comparison with the emulator, on a CPU double: what agrees, what does not, and what says nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from generator.device.cases import CASES, StoredCase, case_inputs, inputs_digest, read_case, write_case
+from generator.device.compare import compare
+from generator.device.problems import Problem
+from generator.device.reference import Chain, multiply
+from generator.device.supervise import Supervisor
+from generator.device.variant import load_variant
+from generator.device.xp import NumpyXp
+from generator.epilogue import registry
+from generator.plan.types import Plan
+from tests.device.plans import make_folder, make_plan
+
+HOST, TORCH = "tests.device.doubles:HostBackend", "tests.device.doubles:TorchHostBackend"
+RAGGED = Problem("ragged", 21, 13, 37)
+EXACT = Problem("tiles", 32, 16, 24, fill="integer", padding=2)
+OFF = Problem("beta_zero", 20, 12, 8, zero=("beta",))
+CHAIN = make_plan(("bf16", "m"), ("bf16", "n"), ("f32", "n"), epilogue=("alpha", "beta_c"))
+
+
+def emulated(plan: Plan, problem: Problem, seed: int = 5) -> StoredCase:
+    """What a perfect emulator would say: float64, rounded once."""
+    xp, chain = NumpyXp(), Chain(plan, registry.get)
+    inputs = case_inputs(plan, problem, chain.skips, seed)
+    dtypes = {a.name: a.dtype for a in plan.arguments}
+    stored = lambda name: xp.decode(inputs[name], dtypes[name])  # noqa: E731
+    product = multiply(xp, stored("a"), stored("b"), False)
+    output = xp.encode(chain.apply(xp, product, {"alpha": 0.8125, "beta": 0.0}, stored).values, dtypes["d"])
+    return StoredCase(problem, 1, seed, inputs_digest(inputs), "e" * 16, output)
+
+
+def folder_with(root: Path, plan: Plan, *cases: StoredCase, **double: Any) -> Path:
+    folder = make_folder(root, plan, **double)
+    (folder / CASES).mkdir()
+    for case in cases:
+        (folder / CASES / f"{case.problem.name}.npz").write_bytes(write_case(case))
+    return folder
+
+
+def run(folder: Path, backend: str = HOST) -> dict[str, Any]:
+    with Supervisor(backend, silence=60.0) as supervisor:
+        (result,) = compare([load_variant(folder)], supervisor)
+    return result
+
+
+def test_a_case_survives_its_file(tmp_path: Path) -> None:
+    case = emulated(CHAIN, OFF)
+    (tmp_path / "case.npz").write_bytes(write_case(case))
+    again = read_case(tmp_path / "case.npz")
+    assert replace(again, output=None) == replace(case, output=None)  # type: ignore[arg-type]
+    assert np.array_equal(again.output, case.output)
+
+
+def test_inputs_are_what_the_digest_says_and_nan_where_they_must_not_be_read() -> None:
+    inputs = case_inputs(CHAIN, OFF, {"c": "beta"}, 5)
+    assert np.isnan(NumpyXp().decode(inputs["c"], "f32")).all()
+    assert inputs_digest(inputs) == inputs_digest(case_inputs(CHAIN, OFF, {"c": "beta"}, 5))
+    assert inputs_digest(inputs) != inputs_digest(case_inputs(CHAIN, OFF, {}, 5))
+    assert inputs_digest(inputs) != inputs_digest(case_inputs(CHAIN, OFF, {"c": "beta"}, 6))
+
+
+@pytest.mark.parametrize("backend", [HOST, TORCH])
+def test_the_same_arithmetic_is_equal_bit_by_bit(tmp_path: Path, backend: str) -> None:
+    if backend == TORCH:
+        pytest.importorskip("torch")
+    plan = make_plan(d=("f16", "m"), cluster=(2, 1))
+    result = run(folder_with(tmp_path, plan, emulated(plan, RAGGED), emulated(plan, EXACT)), backend)
+    assert (result["status"], result["diagnosis"], result["method"]) == ("correct", "", "compared")
+    figures = result["figures"]
+    assert set(figures["cases"]) == {"ragged", "tiles"}
+    assert (figures["equal"], figures["difference"], figures["ulps"], figures["ratio"]) == (1.0, 0.0, 0.0, 0.0)
+    assert 0 < figures["device"] == figures["emulator"] <= 1
+    assert result["emulator"] == "e" * 16
+    assert {"source_sha", "cubin_sha", "library_sha", "arch", "toolchain", "gpu", "time"} <= set(result)
+
+
+def test_a_tile_that_is_switched_off_is_not_read(tmp_path: Path) -> None:
+    assert run(folder_with(tmp_path, CHAIN, emulated(CHAIN, OFF)))["status"] == "correct"
+    spoilt = folder_with(tmp_path / "read", CHAIN, emulated(CHAIN, OFF), fault="read_c")
+    assert run(spoilt)["status"] == "incorrect"
+
+
+def test_a_last_place_is_told_and_allowed_where_sums_are_rounded(tmp_path: Path) -> None:
+    plan = make_plan(d=("f32", "n"))
+    case = emulated(plan, RAGGED)
+    case.output[0, 3, 4] += 1
+    result = run(folder_with(tmp_path, plan, case))
+    assert result["status"] == "correct"
+    ragged = result["figures"]["cases"]["ragged"]
+    assert ragged["ulps"] == 1.0
+    assert ragged["equal"] == pytest.approx(1 - 1 / (21 * 13), abs=1e-4)
+    assert 0 < ragged["ratio"] < 1
+    assert ragged["difference"] > 0
+
+
+@pytest.mark.parametrize("problem", [RAGGED, EXACT])
+def test_beyond_both_bounds_is_incorrect_and_names_the_element(tmp_path: Path, problem: Problem) -> None:
+    plan = make_plan(d=("f32", "n"))
+    case = emulated(plan, problem)
+    case.output[0, 3, 4] += 1 if problem is EXACT else 1 << 12
+    result = run(folder_with(tmp_path, plan, case))
+    assert result["status"] == "incorrect"
+    assert f"{problem.name}: 1 of " in result["diagnosis"]
+    assert "d[0, 3, 4]" in result["diagnosis"]
+
+
+@pytest.mark.parametrize(("fault", "words"), [("drop", "the emulator has"), ("unwritten", "never written")])
+def test_a_wrong_kernel_is_incorrect(tmp_path: Path, fault: str, words: str) -> None:
+    plan = make_plan()
+    result = run(folder_with(tmp_path, plan, emulated(plan, EXACT), fault=fault))
+    assert result["status"] == "incorrect"
+    assert words in result["diagnosis"]
+
+
+def test_a_crash_is_a_status_with_the_case(tmp_path: Path) -> None:
+    plan = make_plan()
+    result = run(folder_with(tmp_path, plan, emulated(plan, EXACT), fault="abort"))
+    assert result["status"] == "crash"
+    assert "case tiles" in result["diagnosis"]
+
+
+def test_other_operands_say_nothing(tmp_path: Path) -> None:
+    plan = make_plan()
+    result = run(folder_with(tmp_path, plan, replace(emulated(plan, RAGGED), inputs="0" * 64)))
+    assert result["status"] == "not_run"
+    assert "numpy draws other random numbers" in result["diagnosis"]
+
+
+def test_variants_without_cases_are_passed_over(tmp_path: Path) -> None:
+    with Supervisor(HOST) as supervisor:
+        assert list(compare([load_variant(make_folder(tmp_path))], supervisor)) == []
