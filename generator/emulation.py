@@ -56,11 +56,14 @@ def emulate_folder(folder: Path) -> dict[str, Any]:
     Raises EmulatorError or PtxError where it cannot be emulated.
     """
     from generator.emulate import EmulatorError, harness
+    from generator.emulate.places import find_places
 
     facts = _facts(folder)  # first: a build that changes meanwhile makes the result stale
     if facts is None:
         raise EmulatorError(f"{folder}: nothing is built there; build the variant first")
     verdict = harness.emulate(harness.load(folder))
+    if verdict.defects:
+        verdict = verdict.located(find_places(folder))
     value = {
         **facts,
         "status": verdict.status,

@@ -64,7 +64,7 @@ def _captured_launch(folder: Path) -> dict[str, Any]:
     }
 
 
-def _compile(folder: Path) -> None:
+def _compile(folder: Path, options: str) -> None:
     """Compile kernel.py of `folder` to PTX, cubin, object and shared library."""
     import cutlass.cute as cute
 
@@ -84,7 +84,7 @@ def _compile(folder: Path) -> None:
     compiled = cute.compile(
         module.ENTRY,
         *module.compile_arguments(),
-        options=f"{OPTIONS} --dump-dir={shlex.quote(str(dump))}",
+        options=f"{options} --dump-dir={shlex.quote(str(dump))}",
         no_jit_engine=True,
     )
     for suffix in ("ptx", "cubin"):
@@ -99,14 +99,14 @@ def _compile(folder: Path) -> None:
         raise RuntimeError(f"{' '.join(command)} failed: {done.stderr.strip()}")
 
 
-def compile_folder(folder: Path) -> int:
+def compile_folder(folder: Path, options: str = OPTIONS) -> int:
     """Compile kernel.py of `folder` for plan.json's symbol; return the exit code of the child.
 
     0: kernel.ptx, kernel.cubin, kernel.o, kernel.so and facts.json are there. 1: error.txt says why not.
     """
     started = time.monotonic()
     try:
-        _compile(folder)
+        _compile(folder, options)
         facts = _facts(folder)
         own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
         facts["cpu_seconds"] = round(sum(u.ru_utime + u.ru_stime for u in (own, children)), 3)

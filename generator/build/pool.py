@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from generator.build.artifact import COMPILED_FILES, Failure
+from generator.build.compile import OPTIONS
 from generator.build.toolchain import ToolchainError
 
 __all__ = ["Compiled", "Pool", "Task"]
@@ -30,11 +31,12 @@ _PATIENCE_SECONDS = 5.0  # for a service to go once its input has ended
 
 @dataclass(frozen=True)
 class Task:
-    """One source to compile; `plan` is the plan's canonical JSON text."""
+    """One source to compile; `plan` is the plan's canonical JSON text, `options` are those of cute.compile."""
 
     key: str
     source: str
     plan: str
+    options: str = OPTIONS
 
 
 @dataclass(frozen=True)
@@ -179,9 +181,8 @@ class Pool:
         (folder / "kernel.py").write_text(task.source)
         (folder / "plan.json").write_text(task.plan)
         assert service.stdin
-        service.stdin.write(
-            json.dumps({"id": number, "folder": str(folder), "timeout": self._timeout}).encode() + b"\n"
-        )
+        request = {"id": number, "folder": str(folder), "timeout": self._timeout, "options": task.options}
+        service.stdin.write(json.dumps(request).encode() + b"\n")
         service.stdin.flush()
 
     def _collect(self, number: int, task: Task, answer: dict[str, Any]) -> Compiled:

@@ -4,7 +4,8 @@ Some illegal tiles abort the compiler, and `cute.compile` is not thread-safe, so
 import, which costs half a second, is shared by forking. The service is a program (python -m
 generator.build.worker SCRATCH) that reads one JSON request a line and answers one line when that child has ended:
 
-    {"id": 7, "folder": "/tmp/x", "timeout": 120}  ->  {"id": 7, "end": "exit" | "signal" | "timeout", "code": 0}
+    {"id": 7, "folder": "/tmp/x", "timeout": 120, "options": "--keep-ptx"}
+    ->  {"id": 7, "end": "exit" | "signal" | "timeout", "code": 0}
 
 A folder holds kernel.py and plan.json; the child leaves kernel.ptx, kernel.cubin, kernel.o, kernel.so, compile.log and
 facts.json there, or error.txt. End of input ends the service and every child.
@@ -34,7 +35,7 @@ _PR_SET_PDEATHSIG = 1
 _IMPORTED_LATE = ("cutlass.cute._tvm_ffi_args_spec_converter", "cutlass.cutlass_dsl.tvm_ffi_provider")
 
 
-def _child(folder: Path) -> None:
+def _child(folder: Path, options: str) -> None:
     """The forked child: never returns."""
     code = 1
     try:
@@ -46,7 +47,7 @@ def _child(folder: Path) -> None:
         for target, source in ((0, null), (1, log), (2, log)):
             os.dup2(source, target)
         os.closerange(3, 64)
-        code = compile_folder(folder)
+        code = compile_folder(folder, options)
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
@@ -84,7 +85,7 @@ def _serve(scratch: str) -> None:
                     request = json.loads(line)
                     pid = os.fork()
                     if pid == 0:
-                        _child(Path(request["folder"]))
+                        _child(Path(request["folder"]), request["options"])
                     fd = os.pidfd_open(pid)
                     running[fd] = (request["id"], pid, time.monotonic() + request["timeout"])
                     selector.register(fd, selectors.EVENT_READ)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -136,14 +137,17 @@ def _print(answers: list[tuple[Folder, Any]]) -> None:
             status = answer.value["status"]
             say(f"{status}: {folder.path.name}", style=status_style(status))
             for reason in _reasons(answer.value):
-                say(f"  {reason}")
+                say(indent(reason, "  "))
     seconds = sorted(answer.value["seconds"] for _, answer in answers if answer.value)
     if seconds:
         say(f"{len(seconds)} emulated; seconds on one core: median {seconds[len(seconds) // 2]}, most {seconds[-1]}")
 
 
 def _reasons(value: dict[str, Any]) -> list[str]:
-    defects = [f"{d['kind']}: {d['message']} (case {d['case']}, seed {d['seed']})" for d in value["figures"]["defects"]]
+    defects = [
+        f"{d['kind']}: {d['message']}\n  in case {d['case']}, schedule seed {d['seed']}"
+        for d in value["figures"]["defects"]
+    ]
     differences = [f"{d['rule']}: expected {d['expected']}, found {d['found']}" for d in value["figures"]["findings"]]
     return defects + differences
 

@@ -62,7 +62,7 @@ class Prepared:
             buffer.writes[...] = 0
         result = run(module, self.launch, dict(self.maps), self.operands.memory, seed, options)
         findings, agreement = list(result.findings), None
-        if not any(finding.kind in _ENDS for finding in findings):
+        if result.complete:
             agreement = self._compare(findings)
         return Outcome(self.case.problem.name, seed, result, tuple(findings), agreement)
 
@@ -87,10 +87,6 @@ class Prepared:
             )
             findings.append(Finding("wrong-result", text))
         return agreement
-
-
-#: After these the output says nothing more.
-_ENDS = frozenset({"deadlock", "livelock", "trap"})
 
 
 def prepare(plan: Plan, chain: Chain, host: HostFunction, parameters: list[int], case: Case) -> Prepared:

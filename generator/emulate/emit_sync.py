@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .writer import BlockWriter
 
 
+#: redux.sync: the types of each operation.
+_REDUCTIONS = {**dict.fromkeys(("add", "min", "max"), ("u32", "s32")), **dict.fromkeys(("and", "or", "xor"), ("b32",))}
+
+
 def _cluster(opcode: str) -> bool:
     return "shared::cluster" in opcode
 
@@ -143,9 +147,11 @@ def _activemask(w: BlockWriter, n: Node) -> None:
 def _redux(w: BlockWriter, n: Node) -> None:
     result, source, members = n.instruction.operands
     assert isinstance(result, Register)
-    kind = n.instruction.parts[-1]
+    operation, kind = n.instruction.parts[2], n.instruction.parts[-1]
+    if kind not in _REDUCTIONS.get(operation, ()):
+        raise UnsupportedInstruction(f"{n.instruction.where}: not emulated")
     w.lines.append(f"converged(f, {n.number}, {single(w, members, n.number)})")
-    set_result(w, n, result, f"reduce_lanes(f, '{n.instruction.parts[2]}', {w.either(source, kind)}, {kind == 's32'})")
+    set_result(w, n, result, f"reduce_lanes(f, '{operation}', {w.either(source, kind)}, {kind == 's32'})")
 
 
 def _setmaxnreg(w: BlockWriter, n: Node) -> None:

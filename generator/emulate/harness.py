@@ -16,7 +16,7 @@ from generator.emulate.case import Outcome, Prepared, prepare
 from generator.emulate.check_plan import Seen, check_plan
 from generator.emulate.findings import EmulatorError
 from generator.emulate.launch import Options
-from generator.emulate.names import offset_names, role_names
+from generator.emulate.names import contracts, named_barriers, offset_names, role_names
 from generator.emulate.problems import Case, cases
 from generator.emulate.ptx import Module, parse
 from generator.emulate.tensor_maps import map_parameters
@@ -52,6 +52,8 @@ class Subject:
             budget=BUDGET,
             entry_registers=self.plan.entry_registers,
             names=offset_names(self.plan),
+            contracts=contracts(self.plan),
+            named=named_barriers(self.plan),
             roles=role_names(self.plan),
         )
 
@@ -88,7 +90,7 @@ def load(folder: Path) -> Subject:
 
 
 def emulate(subject: Subject) -> Verdict:
-    """Run every case of a variant; after a hang the rest is left out. Raises EmulatorError, PtxError."""
+    """Run every case of a variant, up to a run that came to no end. Raises EmulatorError, PtxError."""
     started = time.process_time()  # of one core: neighbours on the machine do not count
     seen, outcomes, differences = Seen(), list[Outcome](), set()
     for case in subject.cases():
@@ -98,6 +100,6 @@ def emulate(subject: Subject) -> Verdict:
             outcomes.append(outcome)
             if outcome.agreement is not None:
                 seen.add(subject.plan, case.problem, subject.parameters, outcome.result.observations)
-            if any(finding.kind in ("deadlock", "livelock") for finding in outcome.findings):
+            if not outcome.result.complete:
                 return weigh(outcomes, sorted(differences), time.process_time() - started)
     return weigh(outcomes, sorted({*differences, *check_plan(subject.plan, seen)}), time.process_time() - started)

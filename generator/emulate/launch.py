@@ -92,7 +92,8 @@ def _unnamed(_: int) -> str:
 class Options:
     """How to run. `clusters`: how many are resident at once (0: the whole grid).
 
-    `names` maps an offset in dynamic shared memory to the plan's words for it, `roles` a warp's index to its role.
+    `names` maps an offset in dynamic shared memory to the plan's words for it, `contracts` that of an mbarrier to who
+    arrives at it, `named` the number of a named barrier to its name, `roles` a warp's index to its role.
     """
 
     clusters: int = 0
@@ -102,6 +103,8 @@ class Options:
     entry_registers: int = 0  # per thread at launch (0: 65,536 / threads, rounded down to a multiple of 8)
     trace: bool = False
     names: Callable[[int], str] = _unnamed
+    contracts: Callable[[int], str] = _unnamed
+    named: Callable[[int], str] = _unnamed
     roles: Callable[[int], str] = _unnamed
 
 
@@ -114,12 +117,14 @@ class Result:
     cta, warp, PTX line, start and end in modelled clocks, and what is special to the kind (offset, phase, ...).
     observations: "mbarriers" {offset: {counts, arrivals, bytes (sets over phases), phases}}, "tma" {parameter:
     {boxes, multicast, lanes, copies}}, "registers" {count: warps}, "named" {barrier: thread counts}.
+    complete: whether the launch came to its end; else a finding ended it, and the output says nothing.
     """
 
     findings: tuple[Finding, ...]
     statistics: dict[str, float]
     timeline: list[dict[str, Any]] = field(default_factory=list)
     observations: dict[str, dict[Any, Any]] = field(default_factory=dict)
+    complete: bool = True
 
     @property
     def clean(self) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .findings import Report, Stop
-from .order import CELL, Order
+from .order import CELL, LOAD, MMA, STORE, Event, Order
 from .state import EXIT, RESERVED, Cluster, Cta, Fiber, Warp
 
 __all__ = ["RESERVED", "Machine"]
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from .launch import Launch, Options, TensorMap
     from .memory import GlobalMemory
     from .translate import Program
+
+
+#: What makes the completion of an asynchronous operation known to the warp that began it.
+_COMPLETION = {
+    STORE: "cp.async.bulk.wait_group (.read where only the source is used again)",
+    MMA: "wgmma.wait_group",
+}
 
 
 class Machine:
@@ -35,6 +42,7 @@ class Machine:
         self.rng = random.Random(seed)
         self.order = Order()
         self.report = Report(options.limit)
+        self.complete = True  # no finding has ended the run before its time
         self.runnable: list[Fiber] = []
         self.pending: list[Callable[[], None]] = []  # asynchronous copies that have not landed
         self.waiting: set[Fiber] = set()
@@ -76,7 +84,7 @@ class Machine:
             else:
                 report_exits(self)
         except Stop:
-            pass
+            self.complete = False
         return time.perf_counter() - began
 
     def _loop(self, exhausted: Callable[[Machine], None]) -> None:
@@ -136,18 +144,30 @@ class Machine:
         text = f"{message}\n  {warp}\n  {self.line(number)}"
         self.report.add(kind, text, (self.program.instructions[number].line,), fatal, warp=warp.index, **details)
 
+    def dynamic(self, offset: int) -> int:
+        return offset - RESERVED - self.program.static_bytes
+
     def place(self, cta: Cta, offset: int) -> str:
         """Where `offset` of a CTA's shared memory is, in the words of the plan if the options know them."""
-        dynamic = offset - RESERVED - self.program.static_bytes
-        name = self.options.names(dynamic)
-        return f"{name + ', ' if name else ''}offset {dynamic} of the shared memory of CTA {cta}"
+        name = self.options.names(self.dynamic(offset))
+        return f"{name + ', ' if name else ''}offset {self.dynamic(offset)} of the shared memory of CTA {cta}"
+
+    def name(self, offset: int) -> str:
+        """What the plan calls that place, else its offset."""
+        return self.options.names(self.dynamic(offset)) or f"at offset {self.dynamic(offset)}"
+
+    def planned(self, offset: int) -> str:
+        """A line of a report: what the plan says about the arrivals at the mbarrier at `offset`, "" if nothing."""
+        contract = self.options.contracts(self.dynamic(offset))
+        return f"\n    planned: {contract}" if contract else ""
 
     def check_order(self, bad: list[tuple[int, int]], cta: Cta, event: int, warp: Warp, number: int, write: bool,
                     asynchronous: bool) -> None:  # fmt: skip
         """Report what `Shadow.read` or `Shadow.write` returned."""
         for other, cell in bad:
             where = self.place(cta, cell * CELL)
-            mine = f"{'async' if asynchronous else 'generic'} proxy {'write' if write else 'read'} by {warp}"
+            actor = self.order.events[event].actor
+            mine = f"{'async' if asynchronous else 'generic'} proxy {'write' if write else 'read'} by {actor}"
             if other == -2:
                 text = f"{where} holds a live mbarrier\n  {mine}\n  {self.line(number)}"
                 self.report.add("mbarrier", text, (self.program.instructions[number].line,))
@@ -157,21 +177,27 @@ class Machine:
                 self.report.add("uninitialised-read", text, (self.program.instructions[number].line,))
                 continue
             earlier = self.order.events[other]
-            wrote = cell_writer = earlier.instruction(cell, writes_only=not write)
-            if cell_writer is None:
-                wrote = number
-            lines = (self.program.instructions[number].line, self.program.instructions[wrote or 0].line)
-            hint = self._remedy(earlier.asynchronous, asynchronous, warp.known >> other & 1)
+            before, wrote = earlier.access(cell, writes_only=not write) or (number, True)
+            lines = (self.program.instructions[number].line, self.program.instructions[before].line)
+            hint = _remedy(earlier, "write" if wrote else "read", warp, asynchronous, bool(warp.known >> other & 1))
             text = (
-                f"{where}\n  {mine}\n    {self.line(number)}\n  is not ordered after the {earlier.proxy} proxy access"
-                f" by {earlier.actor}\n    {self.line(wrote or 0)}\n  {hint}"
+                f"{where}\n  {mine}\n    {self.line(number)}\n  is not ordered after the {earlier.proxy} proxy"
+                f" {'write' if wrote else 'read'} by {earlier.actor}\n    {self.line(before)}\n"
+                f"  what would order them: {hint}"
             )
             self.report.add("race", text, lines, False, offset=cell * CELL, cta=cta.ctaid)
 
-    @staticmethod
-    def _remedy(earlier_async: bool, later_async: bool, known: int) -> str:
-        if later_async and not earlier_async and known:
-            return "what would order them: fence.proxy.async by the writer, before the barrier"
-        if earlier_async:
-            return "what would order them: waiting for the earlier operation's completion, then a barrier to this warp"
-        return "what would order them: a barrier that the earlier warp arrives at and this one waits for"
+
+def _remedy(earlier: Event, access: str, warp: Warp, asynchronous: bool, known: bool) -> str:
+    """What would order `access`, by `earlier`, before one by `warp`, that knows of it (but not in its proxy) or not."""
+    if earlier.what == LOAD:
+        return f"a wait by {warp} on the mbarrier that the load completes on, before its access"
+    if earlier.what in _COMPLETION:
+        then = "" if earlier.warp is warp else f", then a barrier at which it arrives and {warp} waits"
+        return f"{_COMPLETION[earlier.what]} by {earlier.warp}{then}"
+    actor = f"the {'writer' if access == 'write' else 'reader'}, {earlier.warp},"
+    if not asynchronous:
+        return f"a barrier at which {earlier.warp} arrives after the {access}, and on which {warp} waits"
+    if known:
+        return f"fence.proxy.async by {actor} after the {access} and before the barrier ahead of the later access"
+    return f"fence.proxy.async by {actor} after the {access}, then a barrier at which it arrives and {warp} waits"

@@ -11,6 +11,7 @@ from typing import Any
 
 from .machine import Machine
 from .order import BARRIER
+from .people import arrivals, counted
 from .state import RANK_SHIFT, RESERVED, SHARED_WINDOW, Cta, Fiber, Warp
 
 _TX_LIMIT = (1 << 20) - 1  # PTX ISA, "Tracking asynchronous operations by the mbarrier object"
@@ -42,12 +43,21 @@ class MBarrier:
         self.seen = seen.setdefault(offset, {"counts": set(), "arrivals": set(), "bytes": set(), "phases": 0})
         self.seen["counts"].add(count)
         self.landed = self.arrived = 0
+        self.arrivers: list[tuple[Warp, int, int]] = []  # of the phase in progress: warp, instruction, arrivals
 
     def __str__(self) -> str:
         return f"mbarrier {self.cta.machine.place(self.cta, self.offset)}"
 
     def state(self) -> str:
-        return f"phase {self.phase}, {self.pending} of {self.count} arrivals and {self.tx} bytes pending"
+        parity = "" if self.phase < 2 else f" (parity {self.phase & 1})"
+        arrivals = counted(self.count, "arrival")
+        return f"phase {self.phase}{parity}, {self.pending} of {arrivals} and {self.tx} bytes pending"
+
+    def history(self) -> str:
+        """Lines of a report: the count, where it was set, what the plan says, and who has arrived."""
+        machine = self.cta.machine
+        text = f"\n    initialised for {counted(self.count, 'arrival')}\n      {machine.line(self.number)}"
+        return text + machine.planned(self.offset) + arrivals(machine, self.arrivers)
 
     def arrive(self, warp: Warp, number: int, mask: int, count: int, expect: int = 0) -> None:
         known, known_async = release(warp, mask)
@@ -56,10 +66,15 @@ class MBarrier:
         self.coming_clock = max(self.coming_clock, warp.clock)
         self.expect(warp, number, expect)
         if count > self.pending:
-            text = f"{self}: {count} arrivals when {self.state()}: more arrivals than the phase has"
+            text = (
+                f"{self}: {counted(count, 'arrival')} here: more arrivals than the phase has; it is in {self.state()}"
+                f"{self.history()}\n"
+                "    either a wait for the phase's end is missing before this arrival, or the count is too small"
+            )
             warp.machine.fault("mbarrier", warp, number, text, fatal=True)
         self.pending -= count
         self.arrived += count
+        self.arrivers.append((warp, number, count))
         self._advance()
 
     def expect(self, warp: Warp, number: int, count: int) -> None:
@@ -93,6 +108,7 @@ class MBarrier:
         self.seen["bytes"].add(self.landed)
         self.seen["phases"] += 1
         self.landed = self.arrived = 0
+        self.arrivers.clear()
         if self.waiting:
             woken, self.waiting = self.waiting, []
             for fiber in woken:

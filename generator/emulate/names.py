@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from generator.plan.types import Plan
 
-__all__ = ["offset_names", "role_names"]
+__all__ = ["contracts", "named_barriers", "offset_names", "role_names"]
 
 
 def offset_names(plan: Plan) -> Callable[[int], str]:
@@ -24,6 +24,22 @@ def offset_names(plan: Plan) -> Callable[[int], str]:
         return ""
 
     return name
+
+
+def contracts(plan: Plan) -> Callable[[int], str]:
+    """Return what the plan says of one phase of the mbarrier at an offset (as above): how many arrive, and who."""
+    texts = {}
+    for barrier in plan.barriers:
+        size = f" and {barrier.transaction_bytes} bytes" if barrier.transaction_bytes else ""
+        texts[barrier.buffer] = f"{barrier.arrivals} arrival{'s' * (barrier.arrivals > 1)}{size} ({barrier.arrives})"
+    extents = [(b.offset, b.offset + b.bytes, texts[b.name]) for b in plan.buffers if b.name in texts]
+    return lambda offset: next((text for start, end, text in extents if start <= offset < end), "")
+
+
+def named_barriers(plan: Plan) -> Callable[[int], str]:
+    """Return the namer of named barriers, "" for one that the plan does not have."""
+    names = {number: barrier.name for barrier in plan.barriers for number in barrier.ids}
+    return lambda number: names.get(number, "")
 
 
 def role_names(plan: Plan) -> Callable[[int], str]:

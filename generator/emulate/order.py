@@ -22,6 +22,8 @@ from .formats import Array
 
 CELL = 16  # bytes of shared memory per cell of the shadow
 _LOW = 0xFFFFFFFF
+#: Whose accesses an asynchronous event holds, before the name of the warp.
+LOAD, STORE, MMA = "the TMA load of ", "the TMA store of ", "the wgmma group of the warpgroup of "
 BARRIER = -1  # the state of a cell that holds a live mbarrier
 Cells = Any  # a slice, or an array of cell numbers
 
@@ -43,13 +45,13 @@ class Event:
     def proxy(self) -> str:
         return "async" if self.asynchronous else "generic"
 
-    def instruction(self, cell: int, writes_only: bool) -> int | None:
-        """The number of the last logged instruction that touched `cell`."""
+    def access(self, cell: int, writes_only: bool) -> tuple[int, bool] | None:
+        """The last logged access to `cell`: the number of its instruction, and whether it wrote."""
         for number, cells, written in reversed(self.log):
             if written or not writes_only:
                 inside = cells.start <= cell < cells.stop if isinstance(cells, slice) else bool((cells == cell).any())
                 if inside:
-                    return number
+                    return number, written
         return None
 
 

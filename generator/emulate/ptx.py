@@ -13,6 +13,7 @@ from .syntax import (
     Immediate,
     Instruction,
     Kernel,
+    Location,
     Memory,
     Module,
     Operand,
@@ -33,6 +34,8 @@ WIDTHS = {"pred": 1, "b8": 8, "u8": 8, "s8": 8, "b16": 16, "u16": 16, "s16": 16,
 WIDTHS |= {"s32": 32, "f32": 32, "f16x2": 32, "b64": 64, "u64": 64, "s64": 64, "f64": 64}
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"]*\"|[\w$%@.:!|+\-*<>=&^~]+|[{}()\[\],;]|\n|[ \t\r]+", re.S)
 _LABEL = re.compile(r"[\w$]+:(?!:)")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_PLACE = re.compile(r"(?:\.loc|inlined_at)\s+(\d+)\s+(\d+)\s+(\d+)")
 # directives that end with their line, and those of them that change nothing here
 _LINES = (".version", ".target", ".address_size", ".file", ".loc", ".pragma", ".alias", ".section")
 
@@ -64,8 +67,9 @@ def split_operands(text: str) -> list[str]:
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.files: dict[int, str] = {}
-        self.loc: tuple[str, int] | None = None
+        self.files = dict(_FILE.findall(text))  # they may stand below what refers to them
+        self.loc: Location = ()
+        self.locations: dict[tuple[str, int, int], Location] = {}
         self.shared: list[SharedSymbol] = []
         self.scopes: list[dict[str, str]] = []
         self.numbers: list[int] = []  # of the open scopes: what makes a name in them unique
@@ -172,6 +176,7 @@ class _Reader:
                 raise PtxError(f"line {line}: cannot read the parameter {item!r}")
             width = WIDTHS[array[1]] // 8
             params.append(Param(array[2], width * int(array[3] or 1), int(sizes[1]) if sizes else width))
+        self.loc = ()
         kernel = Kernel(match[1], params)
         wanted = re.search(r"\.reqntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?", text)
         if wanted:
@@ -180,10 +185,9 @@ class _Reader:
 
     def directive(self, text: str, line: int, kernel: Kernel | None) -> bool:
         words = text.split()
-        if words[0] == ".file":
-            self.files[int(words[1])] = words[2].strip('"')
-        elif words[0] == ".loc":
-            self.loc = (self.files.get(int(words[1]), words[1]), int(words[2]))
+        if words[0] == ".loc":
+            if len(self.scopes) == 1:  # in a scope lines are counted on, inside the text of the inline assembly
+                self.loc = self.location(text)
         elif words[0] == ".reg" and kernel is not None:
             width = WIDTHS.get(words[1].lstrip("."))
             if width is None:
@@ -204,6 +208,15 @@ class _Reader:
         elif words[0] not in _LINES:
             raise PtxError(f"line {line}: directive {words[0]} is not understood")
         return True
+
+    def location(self, text: str) -> Location:
+        """A `.loc`, and what it is inlined at: an earlier `.loc`, that may be inlined itself."""
+        places = [(self.files.get(file, file), int(line), int(column)) for file, line, column in _PLACE.findall(text)]
+        if not places:
+            return ()
+        outer: Location = tuple(places[1:])
+        self.locations[places[0]] = (places[0], *(self.locations.get(outer[0], outer) if outer else ()))
+        return self.locations[places[0]]
 
     def instruction(self, text: str, line: int) -> Instruction:
         guard, negated, rest = None, False, text

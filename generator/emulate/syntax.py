@@ -60,19 +60,20 @@ class Pair:
     second: Operand
 
 
+Location = tuple[tuple[str, int, int], ...]
 Operand = Register | Immediate | Symbol | Special | Sink | Vector | Memory | Pair
 
 
 @dataclass
 class Instruction:
-    """One statement; `loc` is (file, line) of the nearest `.loc` above it, where there is one."""
+    """One statement; `loc` holds (file, line, column) of the nearest `.loc` above it, then of where that is inlined."""
 
     opcode: str
     operands: tuple[Operand, ...]
     guard: Register | None
     negated: bool
     line: int
-    loc: tuple[str, int] | None
+    loc: Location
     text: str
     parts: tuple[str, ...] = ()
     mods: frozenset[str] = frozenset()
@@ -83,8 +84,7 @@ class Instruction:
 
     @property
     def where(self) -> str:
-        source = f" ({self.loc[0]}:{self.loc[1]})" if self.loc else ""
-        return f"PTX line {self.line}{source}: {self.text}"
+        return f"PTX line {self.line}: {self.text}"
 
 
 @dataclass(frozen=True)

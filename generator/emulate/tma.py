@@ -14,7 +14,7 @@ import numpy as np
 from .formats import Array
 from .mbarriers import locate, lookup, reach
 from .memory import Buffer
-from .order import Cells
+from .order import LOAD, STORE, Cells
 from .shared import SWIZZLE_MASKS, swizzle
 from .state import PARAM_WINDOW, RESERVED, Fiber
 
@@ -133,7 +133,7 @@ def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinate
         machine.fault("tma", warp, number, text, fatal=True)
     signed = tuple(_signed(c) for c in coordinates)
     cells, places = _cells(f, number, shape, offset)
-    event = machine.order.event("a copy issued by ", warp, True)
+    event = machine.order.event(LOAD, warp, True)
     barriers = []
     for each in targets:
         owner = each if multicast is not None else bar_cta
@@ -185,7 +185,7 @@ def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int
         machine.fault("tma", warp, number, text, fatal=True)
     signed = tuple(_signed(c) for c in coordinates)
     cells, places = _cells(f, number, shape, offset)
-    event = machine.order.event("a copy issued by ", warp, True)
+    event = machine.order.event(STORE, warp, True)
     bad = cta.shadow.read(cells, event, warp.known, warp.known_async, number)
     if bad:
         machine.check_order(bad, cta, event, warp, number, False, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from generator.canonical import plain
@@ -11,6 +11,7 @@ from generator.device.tolerance import number
 from generator.emulate.case import Outcome
 from generator.emulate.check_plan import Difference
 from generator.emulate.findings import Finding
+from generator.emulate.places import Places
 from generator.record import STATUSES
 
 __all__ = ["STATUS_OF", "Defect", "Verdict", "weigh"]
@@ -68,6 +69,27 @@ class Verdict:
         """The gravest defect in words, "" where there is none."""
         return str(self.defects[0]) if self.defects else ""
 
+    def located(self, places: Places) -> Verdict:
+        """The same with lines of kernel.py in what the defects say; what happens at the same lines is told once."""
+        alike: dict[tuple[object, ...], list[Defect]] = {}
+        for defect in self.defects:
+            lines = places.lines(defect.finding.lines)
+            place = lines if all(lines) else defect.finding.lines
+            alike.setdefault((defect.finding.kind, *place), []).append(defect)
+        defects = tuple(_located(places, *same) for same in alike.values())
+        told = [{**_defect(d), "source_lines": places.lines(d.finding.lines)} for d in defects]
+        return replace(self, defects=defects, figures={**self.figures, "defects": told})
+
+
+def _located(places: Places, defect: Defect, *more: Defect) -> Defect:
+    """A defect with lines of kernel.py, and where else the same was found: at copies of them, or in other cases."""
+    message = places.explain(defect.finding.message)
+    others = [" and ".join(map(str, other.finding.lines)) or f"case {other.case}" for other in more]
+    if others:
+        at = "at copies of these lines: PTX lines" if defect.finding.lines else "in"
+        message += f"\n  the same {at} {', '.join(others)}"
+    return replace(defect, finding=replace(defect.finding, message=message))
+
 
 def weigh(outcomes: Sequence[Outcome], differences: Sequence[Difference], seconds: float) -> Verdict:
     """Weigh all runs of a variant; defects come gravest first, each kind once a place."""
@@ -89,14 +111,16 @@ def weigh(outcomes: Sequence[Outcome], differences: Sequence[Difference], second
         # Sums in float32 depend on the host's BLAS in their last digits: a committed figure must not.
         "ratio": _rounded(max((agreement.ratio for agreement in agreements), default=0.0)),
         "relative": _rounded(max((agreement.relative for agreement in agreements), default=0.0)),
-        "defects": [
-            {"kind": d.finding.kind, "message": d.finding.message, "case": d.case, "seed": d.seed,
-             "lines": list(d.finding.lines), "details": _details(d.finding.details)}
-            for d in ordered
-        ],
+        "defects": [_defect(d) for d in ordered],
         "findings": plain(list(differences)),
-    }  # fmt: skip
+    }
     return Verdict(status, tuple(ordered), tuple(differences), figures, seconds, instructions / max(seconds, 1e-9))
+
+
+def _defect(defect: Defect) -> dict[str, Any]:
+    finding = defect.finding
+    return {"kind": finding.kind, "message": finding.message, "case": defect.case, "seed": defect.seed,
+            "lines": list(finding.lines), "details": _details(finding.details)}  # fmt: skip
 
 
 def _rounded(value: float) -> float | str:

@@ -15,6 +15,7 @@ import numpy as np
 from .descriptors import convert, gather
 from .formats import Array
 from .machine import Machine
+from .order import MMA
 from .state import RESERVED, Cta, Fiber, Warp
 
 FLOP_PER_CLOCK = 4096  # dense 16-bit per SM, for the timeline alone
@@ -185,7 +186,7 @@ def execute(group: Warpgroup, at: int, last: Warp) -> None:
     machine, cta = group.machine, group.cta
     ops = group.ops[group.executed : group.boundaries[at]]
     group.executed = group.boundaries[at]
-    event = machine.order.event("the wgmma group of the warpgroup of ", last, True)
+    event = machine.order.event(MMA, last, True)
     group.events.append(event)
     start = 0
     flop = 0

@@ -44,7 +44,7 @@ def test_a_hang_is_exit_1_with_its_diagnosis_and_run_agrees(cli: Cli, config: Pa
     result = cli("emulate", f"{config}:{folder.label}", "-o", out)
     assert result.exit_code == 1
     assert result.stdout.splitlines()[1].split()[-1] == "hang"
-    assert "waits for the phase of parity 0 of mbarrier ab_full[0]" in result.stderr
+    assert "wait for the phase of parity 0 of mbarrier ab_full[0]" in result.stderr
     shown = json.loads(cli("show", folder.path.name, "-o", out, "--json").stdout)
     assert shown["status"] == "hang"
 

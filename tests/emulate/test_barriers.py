@@ -105,7 +105,7 @@ def test_deadlock_says_who_waits_for_what() -> None:
     )  # fmt: skip
     assert outcome.kinds == ["deadlock"]
     text = outcome.message("deadlock")
-    assert "warp 0 (role0) of CTA (0, 0, 0) waits for the phase of parity 0 of mbarrier ab_full[0]" in text
+    assert "warps 0..1 (role0, role1) of CTA (0, 0, 0) wait for the phase of parity 0 of mbarrier ab_full[0]" in text
     assert "2 of 3 arrivals and 0 bytes pending" in text
     assert "mbarrier.try_wait" in text
     waits = outcome.result.findings[0].details["waits"]

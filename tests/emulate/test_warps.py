@@ -172,7 +172,7 @@ def test_scopes_rename_labels_and_registers() -> None:
 def test_source_lines_and_parse_errors() -> None:
     text = HEADER.format(params="", threads=32, loads="", body=' .file 1 "kernel.py"\n .loc 1 42 0\n trap;\n')
     instruction = next(i for i in parse(text).kernel().body if i.opcode == "trap")
-    assert instruction.loc == ("kernel.py", 42)
+    assert instruction.loc == (("kernel.py", 42, 0),)
     with pytest.raises(PtxError, match=r"directive \.branchtargets"):
         module(" .branchtargets A, B;", 0)
     with pytest.raises(PtxError, match=r"no label 'NOWHERE'"):
