@@ -19,7 +19,7 @@ from generator.build.ptx_census import kernel_parameters
 from generator.build.toolchain import tool
 from generator.plan.types import Argument, Plan
 
-__all__ = ["CaptureError", "HostError", "HostFunction", "Launch", "TensorValue", "capture", "default_values"]
+__all__ = ["CaptureError", "HostError", "HostFunction", "Launch", "TensorValue", "capture", "default_values", "link"]
 
 _STUB = Path(__file__).with_name("launch_stub.c")
 #: DLPack type code and bits of each dtype name.
@@ -120,10 +120,17 @@ def _gcc(*arguments: str) -> None:
         raise CaptureError(f"gcc {' '.join(arguments)} failed: {done.stderr.strip()}")
 
 
+def link(object_path: Path, library: Path) -> None:
+    """Link a host function with the stub into `library`, which HostFunction takes in place of the object."""
+    _gcc("-shared", "-fPIC", "-Wl,-Bsymbolic", str(object_path), str(_STUB), "-o", str(library))
+
+
 def _load(object_path: Path) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="warpwright-") as folder:
-        library = Path(folder) / "capture.so"
-        _gcc("-shared", "-fPIC", "-Wl,-Bsymbolic", str(object_path), str(_STUB), "-o", str(library))
+        library = object_path
+        if object_path.suffix != ".so":
+            library = Path(folder) / "capture.so"
+            link(object_path, library)
         try:
             return ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         except OSError as error:
@@ -149,7 +156,7 @@ def _pack(value: TensorValue | int | float, keep: list[object]) -> _Any:
 
 
 class HostFunction:
-    """An exported host function linked with the stub; calls are not thread-safe."""
+    """An exported host function, linked with the stub (see `link`) or to be; calls are not thread-safe."""
 
     def __init__(self, object_path: Path, symbol: str, parameter_bytes: Sequence[int]) -> None:
         if len(parameter_bytes) > _MAX_PARAMETERS or sum(parameter_bytes) > _PARAMETER_BYTES:

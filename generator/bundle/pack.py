@@ -19,7 +19,7 @@ from generator.device.variant import LIBRARY, ORIGIN, VariantError, load_variant
 from generator.epilogue import registry
 from generator.errors import UserError
 
-__all__ = ["Packed", "make_bundle"]
+__all__ = ["Packed", "copy_generator", "make_bundle"]
 
 _PACKAGE = Path(generator.__file__).parent
 #: Of the generator, all that a GPU host imports; none of it needs more than numpy, torch and tvm_ffi.
@@ -80,7 +80,7 @@ def make_bundle(
         raise UserError(f"{config_dir}: nothing to pack ({reasons}); build its variants first")
     temporary = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}")
     try:
-        _copy_generator(temporary / LIBRARIES)
+        copy_generator(temporary / LIBRARIES)
         for name, data in tvm_ffi_files(python, wheel).items():
             _write(temporary / LIBRARIES / name, data)
         _write(temporary / RUNTIME_FILE, compressed_runtime())
@@ -134,7 +134,8 @@ def _copy_variant(source: Path, target: Path) -> None:
     _write(target / ORIGIN, json.dumps(plain(variant.origin), indent=1, sort_keys=True).encode())
 
 
-def _copy_generator(target: Path) -> None:
+def copy_generator(target: Path) -> None:
+    """Copy what a GPU host imports of this package to `target`/generator."""
     for pattern in _MODULES:
         for path in sorted(_PACKAGE.glob(pattern)):
             _write(target / "generator" / path.relative_to(_PACKAGE), path.read_bytes())

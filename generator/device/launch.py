@@ -12,7 +12,10 @@ from typing import Any
 
 from generator.plan.types import Plan
 
-__all__ = ["RUNTIME", "RUNTIME_VARIABLE", "LaunchError", "find_runtime", "load_function", "max_active_clusters"]
+__all__ = [
+    "CLUSTER_DIMENSION", "MAX_DYNAMIC_SHARED", "RUNTIME", "RUNTIME_VARIABLE", "LaunchAttribute", "LaunchConfig",
+    "LaunchError", "find_runtime", "load_function", "max_active_clusters",
+]  # fmt: skip
 
 RUNTIME = "libcute_dsl_runtime.so"
 #: Path of libcute_dsl_runtime.so; a bundle sets it.
@@ -23,15 +26,17 @@ _PROBE = b".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry probe(
 _SHARED_PER_SM = 233472  # CUDA C++ Programming Guide, compute capability 9.0 and 10.0: 228 KiB
 _SHARED_PER_CTA = 232448
 _SHARED_RESERVED = 1024  # per CTA, by the driver
-_MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-_CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 
 
 class LaunchError(RuntimeError):
     """A variant cannot be loaded or the device cannot be asked; the message says which step failed and why."""
 
 
-class _Attribute(ctypes.Structure):
+class LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute of the driver API, for a cluster's dimensions."""
+
     # CUlaunchAttribute: an id, padded to 8 bytes, and a union of 64 bytes, of which a cluster dimension takes 12.
     _fields_ = (
         ("id", ctypes.c_int),
@@ -41,13 +46,15 @@ class _Attribute(ctypes.Structure):
     )
 
 
-class _Config(ctypes.Structure):
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig of the driver API."""
+
     _fields_ = (
         ("grid", ctypes.c_uint * 3),
         ("block", ctypes.c_uint * 3),
         ("shared_bytes", ctypes.c_uint),
         ("stream", ctypes.c_void_p),
-        ("attributes", ctypes.POINTER(_Attribute)),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
         ("attribute_count", ctypes.c_uint),
     )
 
@@ -126,10 +133,10 @@ def _ask_driver(plan: Plan, shared_bytes: int) -> int:
     check("cuModuleLoadData", ctypes.byref(module), _PROBE)
     try:
         check("cuModuleGetFunction", ctypes.byref(function), module, b"probe")
-        check("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED, ctypes.c_int(shared_bytes))
+        check("cuFuncSetAttribute", function, MAX_DYNAMIC_SHARED, ctypes.c_int(shared_bytes))
         x, y = plan.cluster
-        attribute = _Attribute(id=_CLUSTER_DIMENSION, dims=(x, y, 1))
-        config = _Config(
+        attribute = LaunchAttribute(id=CLUSTER_DIMENSION, dims=(x, y, 1))
+        config = LaunchConfig(
             grid=(x * 1024, y, 1),
             block=(plan.threads, 1, 1),
             shared_bytes=shared_bytes,
