@@ -205,7 +205,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to be made")
     parser.add_argument("--kernels", nargs="+", metavar="GLOB", help="variants by name (default: four of gemm_sm90)")
     parser.add_argument("--mutants", type=int, default=36, help="how many, besides harmless ones (default: 36)")
-    parser.add_argument("--hangs", type=int, default=10, help="at most so many that may hang (default: 10)")
+    parser.add_argument("--hangs", type=int, default=8, help="at most so many that may hang (default: 8)")
     parser.add_argument("--ptxas", default="ptxas", help="the assembler (default: that in PATH)")
     return parser
 
