@@ -21,17 +21,17 @@ KERNEL_NAMES = frozenset(
         r"\w+",
         """
         a a_block a_box a_dst a_layout a_mask a_mkl a_operand a_smem a_src a_stride a_tiles a_tma ab_empty ab_full
-        accumulator alignment along apart b b_block b_box b_dst b_layout b_mask b_nkl b_operand b_smem b_src b_stride
-        b_tiles b_tma band batch batches block_x blocks_x box boxes c_dst c_empty c_fill c_full c_layout c_mnl c_read
-        c_slot c_smem c_src c_stride c_tiles c_tma c_values cluster_m cluster_n column columns columns_left
-        compile_arguments consumer contiguous coordinates cpasync cta_m cta_n cute cutlass d d_box d_dst d_elements
-        d_layout d_mnl d_slot d_smem d_src d_stride d_subtile d_tiles d_tma d_whole depth done dtype e edge extent fill
-        fills first first_column first_row first_tile full gemm gemm_kernel gives_back i identity index j k k_tile
-        k_tiles kind last layout load load_atom load_dst load_src m m_clusters m_tile majors make_mma max_clusters mma
-        mode n n_clusters n_tile op order out peer per_batch read row rows rows_left scratch shape share shares smem
-        smem_layout smem_tensor stage step storage store store_atom store_dst store_edge store_src stream stride subtile
-        subtile_mma subtile_shape subtile_stride subtiles tensor thread thread_idx tile tile_of tile_step tiles tma
-        tma_partition turn values vector warp warp_idx warpgroup whole width within
+        accumulator alignment along b b_block b_box b_dst b_layout b_mask b_nkl b_operand b_smem b_src b_stride b_tiles
+        b_tma band batch batches block_x blocks_x box boxes c_dst c_empty c_fill c_full c_layout c_mnl c_read c_slot
+        c_smem c_src c_stride c_tiles c_tma c_values cluster_m cluster_n cluster_tile cluster_tiles column columns
+        columns_left compile_arguments consumer contiguous coordinates cpasync cta_m cta_n cute cutlass d d_box d_dst
+        d_elements d_layout d_mnl d_slot d_smem d_src d_stride d_subtile d_tiles d_tma d_whole depth done dtype e edge
+        extent fill fills first first_column first_row first_tile full gemm gemm_kernel gives_back i identity index j k
+        k_tile k_tiles kind last layout load load_atom load_dst load_src m m_clusters m_tile majors make_mma
+        max_clusters mma mode n n_clusters n_tile op order out peer per_batch read row rows rows_left scratch shape
+        share shares smem smem_layout smem_tensor stage step storage store store_atom store_dst store_edge store_src
+        stream stride subtile subtile_mma subtile_shape subtile_stride subtiles tensor thread thread_idx tile_of
+        tile_step tma tma_partition turn usable_stride values vector warp warp_idx warpgroup whole width within
         """,
     )
 )
@@ -75,8 +75,8 @@ def _operand_faults(op: EpilogueOp, operand: EpilogueOperand) -> Iterator[str]:
         yield f"operand {name!r}: a name is lower-case letters, digits and underscores, and starts with a letter"
     elif name == "x" or name in KERNEL_NAMES:
         yield f"operand {name!r}: the kernel uses this name itself; choose a longer one"
-    elif re.search(r"_(\d+|vector)$", name):
-        yield f"operand {name!r}: the kernel appends _1, _2 and _vector itself; choose another ending"
+    elif re.search(r"_(\d+|vector|values)$", name):
+        yield f"operand {name!r}: the kernel appends _1, _2, _vector and _values itself; choose another ending"
     if operand.kind not in _KINDS:
         yield f"operand {name!r}: kind is {operand.kind!r}; it must be one of {', '.join(_KINDS)}"
     if operand.skip_if_zero:

@@ -37,6 +37,7 @@ def context(plan: Plan) -> dict[str, Any]:
         "has_c": has_c,
         "stores_by_tma": by_tma,
         "uses_matrix_copies": (by_tma and c.d.bytes == 2) or (has_c and c.c is not None and c.c.bytes == 2),
+        "tma_tensors": [copy.tensor for copy in plan.tma],
         "edge": _edge(kernel.d.major),
         "layouts": {operand: _layout(c, operand, major) for operand, major in majors.items()},
         "majors": {operand: "K" if majors[operand] == "k" else "MN" for operand in ("a", "b")},
@@ -115,10 +116,10 @@ def _stride(operand: str, major: str, c_argument: str) -> str:
     names = {"a": ("m", "depth"), "b": ("n", "depth"), "c": ("m", "n"), "d": ("m", "n")}[operand]
     alignment = "AB_ALIGNMENT" if operand in "ab" else f"{operand.upper()}_ALIGNMENT"
     argument = c_argument if operand == "c" else operand
-    batch = f"apart(batches, {argument}.stride[0], {alignment})"
+    batch = f"usable_stride(batches, {argument}.stride[0], {alignment})"
     if major == names[0]:
-        return f"(1, apart({names[1]}, {argument}.stride[{column}], {alignment}), {batch})"
-    return f"(apart({names[0]}, {argument}.stride[{row}], {alignment}), 1, {batch})"
+        return f"(1, usable_stride({names[1]}, {argument}.stride[{column}], {alignment}), {batch})"
+    return f"(usable_stride({names[0]}, {argument}.stride[{row}], {alignment}), 1, {batch})"
 
 
 def _edge(major: str) -> dict[str, Any]:
@@ -171,7 +172,7 @@ def _kernel_parameters(c: Choices) -> list[tuple[str, str, str]]:
     found.append(("d_mnl", "cute.Tensor"))
     operands = [(operand.kind, argument) for s in c.steps for operand, argument in s.arguments]
     scalars = [(argument, "Float32") for kind, argument in operands if kind == "scalar"]
-    numbers = [(name, "Int32") for name in ("m_clusters", "n_clusters", "k_tiles", "tiles")]
+    numbers = [(name, "Int32") for name in ("m_clusters", "n_clusters", "k_tiles", "cluster_tiles")]
     # In the kernel a vector's own name means its values in one subtile.
     vectors = [(a, f"{a}_vector", "cute.Tensor") for kind, a in operands if kind.startswith("vector")]
     return [(n, n, k) for n, k in found] + vectors + [(n, n, k) for n, k in scalars + numbers]

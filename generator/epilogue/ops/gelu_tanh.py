@@ -31,6 +31,7 @@ OP = EpilogueOp(
     # power = exp(-2u); the constants are -2 sqrt(2/pi) log2(e) and that times 0.044715.
     code="""\
 power = cute.math.exp2(x * (-2.302208198144325 - 0.1029432395800235 * x * x), fastmath=True)
+# x / (1 + power); vectors have no reciprocal instruction
 x = x * cute.math.exp2(-cute.math.log2(1.0 + power, fastmath=True), fastmath=True)
 """,
     reference=lambda xp, x, o: x / (1.0 + xp.exp(-_exponent(x))),

@@ -25,6 +25,7 @@ OP = EpilogueOp(
     summary="x / (1 + exp(-x))",
     code="""\
 power = cute.math.exp2(x * -1.4426950408889634, fastmath=True)  # log2(e)
+# x / (1 + power); vectors have no reciprocal instruction
 x = x * cute.math.exp2(-cute.math.log2(1.0 + power, fastmath=True), fastmath=True)
 """,
     reference=lambda xp, x, o: x / (1.0 + xp.exp(-x)),

@@ -229,9 +229,10 @@ class Choices:
         ]  # fmt: skip
         if self.c is not None and self.tile_operands:
             slots = self.sharing * self.c_stages
+            use = "ring of C subtiles" + (", one per warpgroup and stage" if self.sharing > 1 else "")
             found.append(
                 Buffer("c", 0, 64 * self.subtile_n * self.c.bytes * slots, 1024, self.c.name,
-                       (64, self.subtile_n, slots), self.swizzle("c"), "ring of C subtiles, per warpgroup and stage")
+                       (64, self.subtile_n, slots), self.swizzle("c"), use)
             )  # fmt: skip
         if self.subtile_stages:
             slots = self.consumers * self.subtile_stages

@@ -21,17 +21,18 @@ def constants(c: Choices) -> tuple[Constant, ...]:
         Constant("STAGES", c.stages, _stages_formula(c)),
         Constant("CONSUMERS", c.consumers, "consumer warpgroups"),
         Constant("THREADS", c.threads, _threads_formula(c)),
-        Constant("WARPGROUP_M", c.warpgroup_m, f"rows of one warpgroup: TILE_M / {c.sharing}"),
+        Constant("WARPGROUP_M", c.warpgroup_m, f"rows of one warpgroup: {_share_formula(c)}"),
         Constant("K_BLOCKS", tile.k // 16, "MMAs along one stage: TILE_K / 16"),
         Constant("STAGE_BYTES", c.stage_bytes, f"(TILE_M + TILE_N) * TILE_K * {c.ab.bytes}"),
         Constant("EMPTY_ARRIVALS", c.sharing * (cluster.m + cluster.n - 1), _arrivals_formula(c)),
     ]  # fmt: skip
-    if design.producer_warps > 1:
-        found.append(Constant("PRODUCER_WARPS", design.producer_warps, "they take turns, one k-tile each"))
+    turns = ": they take turns, one k-tile each" if design.producer_warps > 1 else ""
+    found.append(Constant("PRODUCER_WARPS", design.producer_warps, "warps that load A and B" + turns))
     if c.split:
         found.append(Constant("PRODUCER_REGISTERS", c.split[0], f"of {c.entry_registers} at entry"))
-        total = c.split[0] + c.consumers * c.split[1]
-        found.append(Constant("CONSUMER_REGISTERS", c.split[1], f"128 * {total} of {c.arch.registers} in all"))
+        total = 128 * (c.split[0] + c.consumers * c.split[1])
+        formula = f"128 * ({c.split[0]} + {c.consumers} * {c.split[1]}) = {total} of {c.arch.registers} in all"
+        found.append(Constant("CONSUMER_REGISTERS", c.split[1], formula))
     if cluster.n > 1:
         mask = sum(1 << (cluster.m * n) for n in range(cluster.n))
         found.append(Constant("A_MULTICAST", f"0b{mask:b}", "CTAs of m = 0, that share A; rank = m + CLUSTER_M * n"))
@@ -52,6 +53,8 @@ def constants(c: Choices) -> tuple[Constant, ...]:
         ]
     if design.schedule == "pingpong" and c.tile_operands:
         found.append(Constant("SUBTILES", c.subtiles, "SUBTILES_M * SUBTILES_N"))
+    if c.subtile_stages or design.schedule == "pingpong":
+        found.append(Constant("WARPGROUP", 128, "threads"))
     alignment = c.arch.tma_alignment
     found += [
         Constant("AB_ALIGNMENT", alignment // c.ab.bytes, "elements in TMA's 16 bytes: every stride is a multiple"),
@@ -70,9 +73,11 @@ def constants(c: Choices) -> tuple[Constant, ...]:
             Constant("EDGE_WIDTH", 128 // lines, f"threads of a warpgroup for each of a subtile's {lines} {across}"),
             Constant("EDGE_STEPS", steps, "D_ALIGNMENT / EDGE_WIDTH, rounded up"),
         ]
-        found.append(Constant("EPILOGUE", EPILOGUE_BARRIER, "first of CONSUMERS named barriers; 0 is sync_threads"))
+        found.append(
+            Constant("EPILOGUE", EPILOGUE_BARRIER, "first of CONSUMERS named barriers, 3 at most; 0 is sync_threads")
+        )
     if design.schedule == "pingpong":
-        found.append(Constant("MMA_ORDER", ORDER_BARRIER, "first of CONSUMERS named barriers"))
+        found.append(Constant("MMA_ORDER", ORDER_BARRIER, "first of 2 named barriers"))
         if c.tile_operands:
             found.append(Constant("C_ORDER", C_ORDER_BARRIER, "likewise"))
     found.append(Constant("GROUP", design.scheduler.group, "clusters that walk together so that L2 serves them"))
@@ -88,6 +93,10 @@ def _threads_formula(c: Choices) -> str:
     if c.reallocates:
         return "128 * (CONSUMERS + 1)"
     return f"128 * CONSUMERS + 32 * {c.load_warps}"
+
+
+def _share_formula(c: Choices) -> str:
+    return "TILE_M" if c.sharing == 1 else f"TILE_M / {c.sharing}"
 
 
 def _arrivals_formula(c: Choices) -> str:

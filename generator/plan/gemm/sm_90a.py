@@ -111,10 +111,14 @@ def _barriers(c: Choices) -> tuple[Barrier, ...]:
         found.append(Barrier("epilogue", "named", 1, 128, 0, "consumer", "the warpgroup's own 128 threads", ids))
     if c.point.design.schedule == "pingpong":
         ids = tuple(ORDER_BARRIER + w for w in range(c.consumers))
-        found.append(Barrier("mma_order", "named", 1, 256, 0, "consumer", "the other consumer warpgroup", ids))
+        found.append(
+            Barrier("mma_order", "named", 1, 256, 0, "consumer", "128 that wait, 128 of the other warpgroup", ids)
+        )
         if c.tile_operands:
             ids = tuple(C_ORDER_BARRIER + w for w in range(c.consumers))
-            found.append(Barrier("c_order", "named", 1, 256, 0, "consumer", "the other consumer warpgroup", ids))
+            found.append(
+                Barrier("c_order", "named", 1, 256, 0, "consumer", "128 that wait, 128 of the other warpgroup", ids)
+            )
     if cluster.m * cluster.n > 1:
         found.append(Barrier("cluster", "cluster", 1, c.threads * cluster.m * cluster.n, 0, "all", "all"))
     return tuple(found)
