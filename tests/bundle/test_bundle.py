@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ import pytest
 
 from generator.bundle import dependencies, import_results, make_bundle, pack
 from generator.canonical import canonical_json
+from generator.device.cases import CASES, write_case
+from generator.device.problems import Problem
 from generator.device.variant import load_variant, plan_from_json
 from generator.errors import UserError
 from tests.device.plans import make_folder, make_plan
+from tests.device.test_compare import emulated
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -92,6 +96,33 @@ def test_bench_alone_times_what_an_earlier_run_validated(config: Path) -> None:
     second = run(packed.directory, "--only", "bench", "--variants", "good*")
     assert second.returncode == 0
     assert "16x16x16: " in second.stdout
+
+
+@pytest.mark.usefixtures("light")
+def test_cases_travel_and_are_compared(config: Path) -> None:
+    plan = make_plan()
+    exact = emulated(plan, Problem("tiles", 32, 16, 24, fill="integer"))
+
+    def cases(folders: Sequence[Path], target: Path) -> dict[str, str]:
+        for name in (GOOD, BAD):
+            (target / name / CASES).mkdir()
+            (target / name / CASES / "tiles.npz").write_bytes(write_case(exact))
+        return {FUSED: "not emulated"}
+
+    packed = bundle(config, cases=cases)
+    assert packed.without_cases == {FUSED: "not emulated"}
+    done = run(packed.directory, "--only", "compare", "--problems", "*")
+    assert done.returncode == 1, done.stderr
+    assert f"{GOOD}: correct beside the emulator: tiles 100.00% equal" in done.stdout
+    imported = import_results(packed.directory / "results.jsonl", config.parent)
+    assert sorted(imported.merged) == [
+        ("demo", BAD, "compared", "incorrect"),
+        ("demo", GOOD, "compared", "correct"),
+    ]
+    assert json.loads((config / GOOD / "compared.json").read_text())["figures"]["equal"] == 1.0
+    without = run(packed.directory, "--only", "compare", "--variants", "fused*")
+    assert without.returncode == 2
+    assert "--cases" in without.stderr
 
 
 @pytest.mark.usefixtures("light")

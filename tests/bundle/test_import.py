@@ -10,7 +10,7 @@ import pytest
 
 from generator.bundle import import_results
 from generator.errors import UserError
-from generator.record import Folder
+from generator.record import Folder, judge
 from tests.device.plans import make_folder
 
 NAME = "double-0123456789ab"
@@ -127,3 +127,21 @@ def test_timings_keep_the_latest_of_each_problem(folder: Path) -> None:
 def test_a_file_that_cannot_be_read_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read"):
         import_results(tmp_path / "absent.jsonl", tmp_path)
+
+
+def test_a_comparison_counts_with_the_latest_emulator_and_is_no_level_of_its_own(folder: Path) -> None:
+    def compared(status: str, emulator: str, time: str) -> dict[str, Any]:
+        return result(folder, status, method="compared", emulator=emulator, time=time)
+
+    bring(folder, compared("incorrect", "old", "2026-11-29T10:00:00Z"))
+    assert recorded(folder, "compared.json")["status"] == "incorrect"
+    bring(folder, compared("correct", "new", "2026-11-29T11:00:00Z"))
+    assert recorded(folder, "compared.json")["status"] == "correct"
+    assert recorded(folder, "compared.json")["emulator"] == "new"
+    bring(folder, compared("incorrect", "new", "2026-11-29T09:00:00Z"))
+    assert recorded(folder, "compared.json")["status"] == "incorrect"
+    assert len(recorded(folder, "compared.json")["runs"]) == 3
+    evidence = Folder(folder).evidence()
+    assert [e.method for e in evidence] == ["built", "compared"]
+    judged = judge(evidence[1].subject, evidence)
+    assert (judged.evidence, judged.status) == ("built", "incorrect")

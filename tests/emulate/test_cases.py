@@ -1,0 +1,52 @@
+"""Cases of the emulator for a bundle: which are chosen, that their operands can be drawn again, and who has none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from generator.bundle.cases import write_cases
+from generator.device.cases import CASES, StoredCase, case_inputs, inputs_digest, read_case
+from generator.device.xp import NumpyXp
+from generator.emulate import harness
+from generator.emulation import emulator_digest
+
+
+def cases_of(folder: Path, target: Path) -> dict[str, StoredCase]:
+    steps: list[int] = []
+    assert write_cases([folder], target, 1, lambda: steps.append(1)) == {}
+    assert steps == [1]
+    return {path.stem: read_case(path) for path in (target / folder.name / CASES).iterdir()}
+
+
+def test_cases_are_exact_ragged_long_and_switched_off(with_c: Path, tmp_path: Path) -> None:
+    found = cases_of(with_c, tmp_path)
+    assert set(found) == {"tiles", "ragged", "k_long_normal", "beta_zero"}
+    assert found["tiles"].problem.fill == "integer"
+    assert {found[name].problem.fill for name in ("ragged", "k_long_normal", "beta_zero")} == {"normal"}
+    assert found["k_long_normal"].problem.k > 4000
+    assert found["beta_zero"].problem.zero == ("beta",)
+    subject = harness.load(with_c)
+    for case in found.values():
+        inputs = case_inputs(subject.plan, case.problem, subject.chain.skips, case.seed)
+        assert inputs_digest(inputs) == case.inputs
+        assert case.emulator == emulator_digest()
+        assert case.output.shape == (case.problem.l, case.problem.m, case.problem.n)
+        assert np.isfinite(NumpyXp().decode(case.output, "f16")).all()
+
+
+def test_outputs_are_the_kernel_s(cooperative: Path, tmp_path: Path) -> None:
+    case = cases_of(cooperative, tmp_path)["tiles"]
+    xp, subject = NumpyXp(), harness.load(cooperative)
+    inputs = case_inputs(subject.plan, case.problem, {}, case.seed)
+    product = xp.matmul(xp.decode(inputs["a"], "f16"), xp.decode(inputs["b"], "f16"))
+    assert np.array_equal(xp.decode(case.output, "f16"), product)
+
+
+def test_a_kernel_that_the_emulator_refutes_has_none(cooperative: Path, tmp_path: Path) -> None:
+    ptx = cooperative / "kernel.ptx"
+    ptx.write_text(ptx.read_text().replace("p, 1,  1,", "p, -1,  1,"))
+    missing = write_cases([cooperative], tmp_path, 1, lambda: None)
+    assert "wrong-result" in missing[cooperative.name]
+    assert not (tmp_path / cooperative.name).exists()
