@@ -1,4 +1,4 @@
-"""Packs a sample of mutants for a GPU host: python3 -m tests.emulate.on_device.prepare OUT/CONFIG -o DIR
+"""Packs a sample of mutants for a GPU host: python3 -m tests.emulate.on_device.prepare CONFIG -o DIR
 
 Of a few kernels, each a different way to synchronise: the kernels themselves, alterations that change nothing that
 matters, every mutant that the emulator lets pass, and of those it catches one of each kind of alteration and finding,
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -19,9 +20,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from generator import pipeline
 from generator.build.launch_capture import link
 from generator.build.ptx_census import kernel_parameters
 from generator.build.ptx_values import statements
@@ -52,7 +55,11 @@ class Chosen:
 
 def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
-    folders = [_one(options.config, pattern) for pattern in options.kernels or KERNELS]
+    exploration = pipeline.plan(*pipeline.load(options.config), options.out)
+    pipeline.render(exploration)
+    pipeline.judge_all(exploration)
+    built = [v.folder.path for v in exploration.legal if any(e.method == "built" for e in v.judgement.valid)]
+    folders = [_one(built, pattern) for pattern in options.kernels or KERNELS]
     chosen: list[Chosen] = []
     seen: Counter[tuple[str, str]] = Counter()
     left = options.hangs
@@ -192,16 +199,18 @@ def _pack_one(chosen: Chosen, folder: Path, ptxas: str) -> str:
     return done.stderr.strip()
 
 
-def _one(config: Path, pattern: str) -> Path:
-    found = sorted(path for path in config.glob(pattern) if (path / "kernel.ptx").is_file())
+def _one(built: Sequence[Path], pattern: str) -> Path:
+    found = [folder for folder in built if fnmatchcase(folder.name, pattern)]
     if not found:
-        raise SystemExit(f"{config}: no built variant is called {pattern}")
+        raise SystemExit(f"no variant is built that is called {pattern}; `warpwright run CONFIG` first")
     return found[0]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="prepare", description=__doc__)
-    parser.add_argument("config", type=Path, help="folder of built variants, out/gemm_sm90")
+    parser.add_argument("config", nargs="?", default="gemm_sm90", help="configuration (default: gemm_sm90)")
+    out = Path(os.environ.get("WARPWRIGHT_OUT", "out"))
+    parser.add_argument("--out", type=Path, default=out, help="where its variants are (default: %(default)s)")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to be made")
     parser.add_argument("--kernels", nargs="+", metavar="GLOB", help="variants by name (default: four of gemm_sm90)")
     parser.add_argument("--mutants", type=int, default=36, help="how many, besides harmless ones (default: 36)")
