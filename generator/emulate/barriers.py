@@ -52,11 +52,11 @@ def bar_sync(f: Fiber, number: int, identifier: int, threads: int, wait: bool = 
         warp.catch_up(clock, number, "named", barrier=identifier)
         return True
     if f.mask != warp.alive:
-        text = f"barrier {identifier}: only lanes {f.mask:#010x} of {warp.alive:#010x} take part"
+        text = f"{machine.named(identifier)}: only lanes {f.mask:#010x} of {warp.alive:#010x} take part"
         machine.fault("named-barrier", warp, number, text, fatal=True)
     threads = threads or 32 * len(warp.cta.warps)
     if not 0 <= identifier < 16 or threads % 32:
-        text = f"barrier {identifier} of {threads} threads: there are barriers 0..15, of whole warps"
+        text = f"{machine.named(identifier)} of {threads} threads: there are barriers 0..15, of whole warps"
         machine.fault("named-barrier", warp, number, text, fatal=True)
     barrier = warp.cta.named.get(identifier)
     if barrier is None:
@@ -64,11 +64,12 @@ def bar_sync(f: Fiber, number: int, identifier: int, threads: int, wait: bool = 
     if barrier.expected != threads:
         machine.observed["named"].setdefault(identifier, set()).add(threads)
     if barrier.arrived and barrier.expected != threads:
-        others = ", ".join(f"{w} at PTX line {machine.program.instructions[n].line}" for w, n in barrier.members)
-        text = f"barrier {identifier}: {threads} threads here, {barrier.expected} for those already there ({others})"
+        others = "".join(f"\n    there: {w}\n      {machine.line(n)}" for w, n in barrier.members[:1])
+        text = f"{machine.named(identifier)}: {threads} threads here, {barrier.expected} for those already there"
+        text += f"{machine.planned(machine.options.named(identifier))}{others}"
         machine.fault("named-barrier", warp, number, text, fatal=True)
     if any(w is warp for w, _ in barrier.members):
-        text = f"barrier {identifier}: the warp arrives twice in one phase"
+        text = f"{machine.named(identifier)}: the warp arrives twice in one phase"
         machine.fault("named-barrier", warp, number, text, fatal=True)
     barrier.expected = threads
     barrier.arrived += 32

@@ -84,7 +84,7 @@ def split_box(box: tuple[int, ...], multicast: int) -> tuple[int, ...]:
     return tuple(extent // multicast if i == at else extent for i, extent in enumerate(box))
 
 
-def _unnamed(_: int) -> str:
+def _unnamed(_: object) -> str:
     return ""
 
 
@@ -92,8 +92,8 @@ def _unnamed(_: int) -> str:
 class Options:
     """How to run. `clusters`: how many are resident at once (0: the whole grid).
 
-    `names` maps an offset in dynamic shared memory to the plan's words for it, `contracts` that of an mbarrier to who
-    arrives at it, `named` the number of a named barrier to its name, `roles` a warp's index to its role.
+    `names` maps an offset in dynamic shared memory to the plan's words for it, `named` the number of a named barrier
+    to its name, `contracts` the name of a barrier to who arrives at it, `roles` a warp's index to its role.
     """
 
     clusters: int = 0
@@ -103,7 +103,7 @@ class Options:
     entry_registers: int = 0  # per thread at launch (0: 65,536 / threads, rounded down to a multiple of 8)
     trace: bool = False
     names: Callable[[int], str] = _unnamed
-    contracts: Callable[[int], str] = _unnamed
+    contracts: Callable[[str], str] = _unnamed
     named: Callable[[int], str] = _unnamed
     roles: Callable[[int], str] = _unnamed
 

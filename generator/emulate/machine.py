@@ -156,9 +156,14 @@ class Machine:
         """What the plan calls that place, else its offset."""
         return self.options.names(self.dynamic(offset)) or f"at offset {self.dynamic(offset)}"
 
-    def planned(self, offset: int) -> str:
-        """A line of a report: what the plan says about the arrivals at the mbarrier at `offset`, "" if nothing."""
-        contract = self.options.contracts(self.dynamic(offset))
+    def named(self, identifier: int) -> str:
+        """What a report calls a named barrier: `named barrier 4 (mma_order)`."""
+        name = self.options.named(identifier)
+        return f"named barrier {identifier}{f' ({name})' if name else ''}"
+
+    def planned(self, barrier: str) -> str:
+        """A line of a report: what the plan says about arrivals at `barrier` (or `barrier[stage]`), "" if nothing."""
+        contract = self.options.contracts(barrier.partition("[")[0])
         return f"\n    planned: {contract}" if contract else ""
 
     def check_order(self, bad: list[tuple[int, int]], cta: Cta, event: int, warp: Warp, number: int, write: bool,

@@ -51,13 +51,14 @@ class MBarrier:
     def state(self) -> str:
         parity = "" if self.phase < 2 else f" (parity {self.phase & 1})"
         arrivals = counted(self.count, "arrival")
-        return f"phase {self.phase}{parity}, {self.pending} of {arrivals} and {self.tx} bytes pending"
+        landed = f" ({self.landed} have landed)" if self.landed else ""
+        return f"phase {self.phase}{parity}, {self.pending} of {arrivals} and {self.tx} bytes pending{landed}"
 
     def history(self) -> str:
         """Lines of a report: the count, where it was set, what the plan says, and who has arrived."""
         machine = self.cta.machine
         text = f"\n    initialised for {counted(self.count, 'arrival')}\n      {machine.line(self.number)}"
-        return text + machine.planned(self.offset) + arrivals(machine, self.arrivers)
+        return text + machine.planned(machine.name(self.offset)) + arrivals(machine, self.arrivers)
 
     def arrive(self, warp: Warp, number: int, mask: int, count: int, expect: int = 0) -> None:
         known, known_async = release(warp, mask)
@@ -91,7 +92,7 @@ class MBarrier:
         self.tx -= count
         self.landed += count
         if self.tx < 0 and (not self.pending or self.tx < -_TX_LIMIT):
-            text = f"{self}: {count} bytes landed, {-self.tx} more than expected ({self.state()})"
+            text = f"{self}: {count} bytes landed, {-self.tx} more than expected ({self.state()}){self.history()}"
             warp.machine.fault("mbarrier", warp, number, text)
         self._advance()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from generator.emulate.people import counted
 from generator.plan.types import Plan
 
 __all__ = ["contracts", "named_barriers", "offset_names", "role_names"]
@@ -26,14 +27,14 @@ def offset_names(plan: Plan) -> Callable[[int], str]:
     return name
 
 
-def contracts(plan: Plan) -> Callable[[int], str]:
-    """Return what the plan says of one phase of the mbarrier at an offset (as above): how many arrive, and who."""
+def contracts(plan: Plan) -> Callable[[str], str]:
+    """Return what the plan says of one phase of the barrier of a name: how many arrive, and who; "" for no such one."""
     texts = {}
     for barrier in plan.barriers:
+        thing = "thread" if barrier.kind == "named" else "arrival"
         size = f" and {barrier.transaction_bytes} bytes" if barrier.transaction_bytes else ""
-        texts[barrier.buffer] = f"{barrier.arrivals} arrival{'s' * (barrier.arrivals > 1)}{size} ({barrier.arrives})"
-    extents = [(b.offset, b.offset + b.bytes, texts[b.name]) for b in plan.buffers if b.name in texts]
-    return lambda offset: next((text for start, end, text in extents if start <= offset < end), "")
+        texts[barrier.name] = f"{counted(barrier.arrivals, thing)}{size} ({barrier.arrives})"
+    return lambda name: texts.get(name, "")
 
 
 def named_barriers(plan: Plan) -> Callable[[int], str]:

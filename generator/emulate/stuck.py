@@ -28,10 +28,11 @@ def _why(fiber: Fiber) -> tuple[str, dict[str, Any]]:
     if kind == "named":
         identifier, named = detail
         facts = {"named": identifier, "arrived": named.arrived, "expected": named.expected}
-        name = machine.options.named(identifier)
-        text = f"named barrier {identifier}{f' ({name})' if name else ''}"
-        text += f": {named.expected - named.arrived} of {named.expected} threads have not arrived"
-        return f"{text}\n    arrived in this phase: {warps_of([warp for warp, _ in named.members])}", facts
+        missing = named.expected - named.arrived
+        text = f"{machine.named(identifier)}: {missing} of {named.expected} threads have not arrived"
+        text += machine.planned(machine.options.named(identifier))
+        text += f"\n    arrived in this phase: {warps_of([warp for warp, _ in named.members])}"
+        return text, facts
     if kind == "cluster":
         text = f"the cluster barrier: {detail.warps - detail.arrived} of {detail.warps} warps have not arrived"
         return text, {"arrived": detail.arrived, "expected": detail.warps}

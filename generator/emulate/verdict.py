@@ -86,8 +86,8 @@ def _located(places: Places, defect: Defect, *more: Defect) -> Defect:
     message = places.explain(defect.finding.message)
     others = [" and ".join(map(str, other.finding.lines)) or f"case {other.case}" for other in more]
     if others:
-        at = "at copies of these lines: PTX lines" if defect.finding.lines else "in"
-        message += f"\n  the same {at} {', '.join(others)}"
+        told = ", ".join(others)
+        message += f"\n  the same {f'at copies of these lines (PTX {told})' if defect.finding.lines else f'in {told}'}"
     return replace(defect, finding=replace(defect.finding, message=message))
 
 

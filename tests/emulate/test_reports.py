@@ -176,7 +176,7 @@ def test_copies_of_a_line_and_cases_are_told_once() -> None:
     verdict = Verdict("incorrect", tuple(Defect(f"c{n}", 1, finding) for n, finding in enumerate(found)), ())
     messages = [defect.finding.message for defect in verdict.located(places).defects]
     assert messages == [
-        "kernel.py:31: x()  (PTX line 1: x)\n  the same at copies of these lines: PTX lines 3 and 4",
+        "kernel.py:31: x()  (PTX line 1: x)\n  the same at copies of these lines (PTX 3 and 4)",
         "kernel.py:31: x()  (PTX line 5: x)", "kernel.py:31: x()  (PTX line 1: x)", "1 of 2\n  the same in case c5",
     ]  # fmt: skip
     told = verdict.located(places).figures["defects"]
