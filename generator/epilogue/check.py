@@ -31,7 +31,7 @@ KERNEL_NAMES = frozenset(
         max_clusters mma mode n n_clusters n_tile op order out peer per_batch read row rows rows_left scratch shape
         share shares smem smem_layout smem_tensor stage step storage store store_atom store_dst store_edge store_src
         stream stride subtile subtile_mma subtile_shape subtile_stride subtiles tensor thread thread_idx tile_of
-        tile_step tma tma_partition turn usable_stride values vector warp warp_idx warpgroup whole width within
+        tile_step tiles tma tma_partition turn usable_stride values vector warp warp_idx warpgroup whole width within
         """,
     )
 )
