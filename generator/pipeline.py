@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from generator import resources
 from generator.canonical import digest, plain
 from generator.errors import UserError
-from generator.record import Folder, Judgement, LedgerLine, Subject, judge, read_ledger, rebuild
+from generator.record import Folder, Judgement, LedgerLine, Subject, judge, note_current, read_ledger, rebuild
 
 if TYPE_CHECKING:
     from generator.plan.types import Plan
@@ -76,11 +76,18 @@ class Exploration:
     file: Path
     out: Path
     variants: list[Variant]
+    #: Folders of all its legal variants, also of those that `only` leaves out.
+    current: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
-        """The file's name in rendered headers and in commands that are printed."""
+        """The file's name in rendered headers, the same on every machine."""
         return resources.config_label(self.file)
+
+    @property
+    def typed(self) -> str:
+        """The configuration as a person would type it here: the path that was given, or a shipped one's name."""
+        return self.file.stem if self.file.parent == resources.configs() else str(self.file)
 
     @property
     def folder(self) -> Path:
@@ -124,16 +131,22 @@ def plan(spec: Spec, file: Path, out: Path, only: Sequence[str] = ()) -> Explora
         raise UserError(
             f"{file}: no point is left of {spec.count()}: its `where` excludes every one; relax a predicate"
         )
+    current = tuple(variant.name for variant in variants.values() if variant.plan.legal)
     kept = [variant for variant in variants.values() if not only or any(text in variant.name for text in only)]
     if not kept:
         raise UserError(f"{file}: no variant's name contains {' or '.join(only)}; `warpwright plan {file}` lists them")
-    return Exploration(spec, file, out, kept)
+    return Exploration(spec, file, out, kept, current)
 
 
-def render(exploration: Exploration) -> None:
-    """Render every legal variant and write plan.json, point.json and kernel.py into its folder."""
+def render(exploration: Exploration) -> list[str]:
+    """Render every legal variant and write plan.json, point.json and kernel.py into its folder.
+
+    Returns what a person should know of the folders, a line each: what was kept of their work, and whether another
+    configuration file writes there too.
+    """
     from generator.render import render as render_plan
 
+    notes = []
     for variant in exploration.legal:
         try:
             variant.source = render_plan(variant.plan, exploration.label)
@@ -142,7 +155,16 @@ def render(exploration: Exploration) -> None:
             continue
         variant.folder.write("point.json", plain(variant.plan.point))
         variant.folder.write("plan.json", plain(variant.plan))
-        variant.folder.write_source(variant.source)
+        kept = variant.folder.write_source(variant.source)
+        if kept:
+            notes.append(f"{variant.name}: kernel.py had been edited; it is rendered anew, the edited one is {kept}")
+    if exploration.rendered:
+        for other in note_current(exploration.folder, exploration.file, exploration.current):
+            notes.append(
+                f"{exploration.file} and {other} have one name, {exploration.spec.name}, and so share "
+                f"{exploration.folder}: give one of them another `name`, or another --out"
+            )
+    return notes
 
 
 def reread(exploration: Exploration) -> None:
@@ -153,7 +175,7 @@ def reread(exploration: Exploration) -> None:
     for variant in exploration.legal:
         variant.source = variant.folder.source() or ""
     if exploration.legal and not exploration.rendered:
-        raise UserError(f"{exploration.folder}: no kernel.py there; `warpwright generate {exploration.label}` first")
+        raise UserError(f"{exploration.folder}: no kernel.py there; `warpwright generate {exploration.typed}` first")
 
 
 def build(exploration: Exploration, jobs: int | None, on_step: Callable[[], None]) -> None:

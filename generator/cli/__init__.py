@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from generator.cli import bundle, ci, doctor, emulate, explore, ledger, records, run
+from generator.cli import bundle, ci, clean, doctor, emulate, explore, ledger, records, run
 from generator.cli.app import app
 
 __all__ = ["app", "main"]
 
-_COMMANDS = (run, emulate, explore, records, bundle, ledger, ci, doctor)  # importing a module registers its commands
+_COMMANDS = (
+    run,
+    emulate,
+    explore,
+    records,
+    clean,
+    bundle,
+    ledger,
+    ci,
+    doctor,
+)  # importing a module registers its commands
 
 
 def main() -> None:

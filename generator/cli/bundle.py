@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from generator.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
+from generator.cli.prepare import rendered
 from generator.cli.terminal import print_json, print_table, progress, say
 from generator.errors import UserError
 
@@ -43,8 +44,7 @@ def bundle(
     from generator.bundle.cases import write_cases
     from generator.canonical import plain
 
-    exploration = pipeline.plan(*pipeline.load(config), out, only or ())
-    pipeline.render(exploration)
+    exploration = rendered(config, out, only)
     pipeline.judge_all(exploration)
     ready = [
         variant.name
@@ -55,7 +55,7 @@ def bundle(
     if not ready:
         raise UserError(
             f"{exploration.folder}: no variant is built from its present source; "
-            f"`warpwright run {exploration.label}` first"
+            f"`warpwright run {exploration.typed}` first"
         )
     spec = exploration.spec
     with progress("emulating cases", len(ready) if cases else 0) as step:
@@ -76,7 +76,7 @@ def bundle(
     if missing:
         say(
             f"left out {missing} that are not built, or not from their present source: "
-            f"warpwright run {exploration.label}",
+            f"warpwright run {exploration.typed}",
             style="yellow",
         )
     say(f"{directory}: {len(packed.variants)} variants, {packed.size / 2**20:.1f} MB, for Python {python}")

@@ -11,6 +11,7 @@ import typer
 from generator.canonical import plain
 from generator.cli.app import JobsOption, JsonOption, OutOption, app
 from generator.cli.emulate import emulate_what_is_new
+from generator.cli.prepare import rendered
 from generator.cli.terminal import print_json, print_table, progress, say
 from generator.errors import UserError
 
@@ -51,8 +52,7 @@ def ci(
         raise UserError(f"{resources.configs()}: no configuration is shipped there; name one")
     reports = []
     for config in configs or shipped:
-        exploration = pipeline.plan(*pipeline.load(config), out)
-        pipeline.render(exploration)
+        exploration = rendered(config, out)
         with progress(exploration.spec.name, len(exploration.rendered)) as step:
             pipeline.build(exploration, jobs, step)
         pipeline.judge_all(exploration)

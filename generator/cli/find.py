@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generator import resources
 from generator.errors import UserError
-from generator.record import Folder, folders_in
+from generator.record import Folder, folders_in, obsolete_in
 
 if TYPE_CHECKING:
     from generator.plan.types import Plan
 
-__all__ = ["find_folder", "find_plan", "recorded"]
+__all__ = ["find_folder", "find_plan", "obsolete", "recorded"]
 
 _LISTED = 20
 
@@ -26,10 +27,18 @@ def recorded(out: Path, config: str = "") -> list[Folder]:
     return [folder for parent in parents for folder in folders_in(parent)]
 
 
+def obsolete(folders: Iterable[Folder]) -> set[Path]:
+    """Return the paths of those folders that no configuration file asks for any more."""
+    folders = list(folders)
+    names = {parent: obsolete_in(parent) for parent in {folder.path.parent for folder in folders}}
+    return {folder.path for folder in folders if folder.path.name in names[folder.path.parent]}
+
+
 def find_folder(name: str, out: Path) -> Folder:
     """Return the one recorded variant that `name` means: a path, a name, a label, or the head of one or of an identity.
 
-    `quickstart/NAME` looks in one configuration only. UserError when none or several fit, with those that are near.
+    `quickstart/NAME` looks in one configuration only. Of several that fit, the one that its configuration has now.
+    UserError when none or several fit, with those that are near.
     """
     if (Path(name) / "plan.json").is_file():
         return Folder(Path(name).absolute())
@@ -43,6 +52,9 @@ def find_folder(name: str, out: Path) -> Folder:
     )
     for test in tests:
         hits = [folder for folder in folders if test(folder)]
+        if len(hits) > 1:
+            past = obsolete(hits)
+            hits = [folder for folder in hits if folder.path not in past] or hits
         if len(hits) == 1:
             return hits[0]
         if hits:

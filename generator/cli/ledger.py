@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from generator.cli.app import ConfigArgument, OutOption, app
+from generator.cli.prepare import rendered
 from generator.cli.terminal import say
 
 __all__ = ["figures"]
@@ -48,8 +49,7 @@ def ledger(
     from generator import pipeline
     from generator.record import LedgerLine, merge, read_ledger, write_ledger
 
-    exploration = pipeline.plan(*pipeline.load(config), out)
-    pipeline.render(exploration)
+    exploration = rendered(config, out)
     pipeline.judge_all(exploration)
     renewed = [
         LedgerLine(
@@ -72,7 +72,7 @@ def ledger(
     for variant in without[:3]:
         say(f"{variant.name}: nothing but its plan speaks for it", style="red")
     if without:
-        say(f"{len(without)} variants have no valid evidence; first: warpwright run {exploration.label}", style="red")
+        say(f"{len(without)} variants have no valid evidence; first: warpwright run {exploration.typed}", style="red")
     raise typer.Exit(1 if without else 0)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from generator.cli.app import JsonOption, OutOption, app
-from generator.cli.terminal import print_json, print_table, say
+from generator.cli.figures import figure_lines
+from generator.cli.terminal import count, print_json, print_table, say
 from generator.errors import UserError
-from generator.record import METHODS, Evidence, Folder, Judgement
+from generator.record import METHODS, Folder, Judgement
 
 __all__: list[str] = []
 
@@ -23,18 +24,24 @@ def list_command(
     as_json: JsonOption = False,
 ) -> None:
     """List the recorded variants with their evidence and status."""
-    from generator.cli.find import recorded
+    from generator.cli.find import obsolete, recorded
 
     folders = recorded(out, Path(name).stem)
     if not folders:
         raise UserError(f"{out / name}: no variant is recorded there; `warpwright run {name or 'CONFIG'}` makes some")
-    rows = [_summary(folder, judgement) for folder, judgement in _judged(folders, out)]
+    past = obsolete(folders)
+    rows = [_summary(folder, judgement, past) for folder, judgement in _judged(folders, out)]
     if as_json:
         print_json(rows)
         return
     columns = ["variant", "config", "registers", "spills", "evidence", "status"]
+    columns += ["note"] if any(row["note"] for row in rows) else []
     print_table(columns, [[_cell(row[column]) for column in columns] for row in rows], _NUMBERS, styles="status")
-    say(f"{len(rows)} variants in {out}; `warpwright show VARIANT` tells everything about one")
+    say(f"{count(len(rows), 'variant')} in {out}; `warpwright show VARIANT` tells everything about one")
+    if past:
+        say(
+            f"{count(len(past), 'variant')} obsolete: no configuration has it now; `warpwright clean CONFIG` lists such"
+        )
 
 
 _NUMBERS = ("registers", "spills")
@@ -48,7 +55,7 @@ def _judged(folders: list[Folder], out: Path) -> list[tuple[Folder, Judgement]]:
     return [(folder, pipeline.judge_folder(folder, lines[folder.path.parent.name])) for folder in folders]
 
 
-def _summary(folder: Folder, judgement: Judgement) -> dict[str, Any]:
+def _summary(folder: Folder, judgement: Judgement, past: Collection[Path]) -> dict[str, Any]:
     built = folder.read("build.json") or {}
     return {
         "variant": folder.path.name,
@@ -58,7 +65,16 @@ def _summary(folder: Folder, judgement: Judgement) -> dict[str, Any]:
         "evidence": judgement.evidence,
         "status": judgement.status,
         "stale": [{"method": evidence.method, "because": why} for evidence, why in judgement.stale],
+        "note": ", ".join(_notes(folder, judgement, past)),
     }
+
+
+def _notes(folder: Folder, judgement: Judgement, past: Collection[Path]) -> list[str]:
+    """Say in a word each what sets a folder apart from what its configuration gives and has proved."""
+    valid = {evidence.method for evidence in judgement.valid}
+    stale = any(evidence.method not in valid for evidence, _ in judgement.stale)
+    marks = {"obsolete": folder.path in past, "edited": folder.edited(), "stale": stale}
+    return [mark for mark, holds in marks.items() if holds]
 
 
 def _cell(value: Any) -> str:
@@ -74,19 +90,27 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Tell everything that is known about one variant."""
-    from generator.cli.find import find_folder
+    from generator.cli.find import find_folder, obsolete
 
     folder = find_folder(variant, out)
+    past = obsolete([folder])
     ((_, judgement),) = _judged([folder], out)
     stages = {file: folder.read(file) for file in ("point.json", "plan.json", *METHODS.values())}
     if as_json:
         known = {Path(file).stem: value for file, value in stages.items() if value is not None}
-        print_json({**_summary(folder, judgement), "folder": str(folder.path), "files": known})
+        print_json({**_summary(folder, judgement, past), "folder": str(folder.path), "files": known})
         return
-    _print_variant(folder, judgement, stages)
+    _print_variant(folder, judgement, stages, _notes(folder, judgement, past))
 
 
-def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any]) -> None:
+_NOTES = {
+    "obsolete": "obsolete: its configuration no longer has it; `warpwright clean CONFIG` removes such folders",
+    "edited": "edited: kernel.py is not what was rendered; `generate` renders it anew and keeps this one beside it",
+    "stale": "stale: results for another source or compiler are left out of account, see the end",
+}
+
+
+def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any], notes: list[str]) -> None:
     point, plan, built = (stages[file] or {} for file in ("point.json", "plan.json", "build.json"))
     typer.echo(f"{folder.label}\n")
     _print_pairs(
@@ -96,6 +120,7 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any])
             "evidence": judgement.evidence,
             "folder": folder.path,
             "source": folder.source_path if folder.source() else "not rendered",
+            **{("note" if number == 0 else " " * number): _NOTES[note] for number, note in enumerate(notes)},
         },
     )
     _print_pairs("Point", _flat(point))
@@ -112,6 +137,7 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any])
             "more": f"warpwright explain {folder.path.name}",
         },
     )
+    _print_arguments(plan.get("arguments") or [])
     if built:
         sizes = ("registers", "spill_bytes", "stack_bytes", "static_shared_bytes", "dynamic_shared_bytes")
         _print_pairs(
@@ -126,48 +152,29 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any])
     _print_results(judgement)
 
 
+def _print_arguments(arguments: list[dict[str, Any]]) -> None:
+    """Print a function's arguments in the order of a call with what each must be like."""
+    from generator.plan.tables import text_table
+
+    rows = [("argument", "dtype", "shape", "stride 1", "alignment", "meaning")]
+    for a in arguments:
+        shape = f"({', '.join(a['shape'])})" if a["shape"] else "scalar"
+        aligned = f"{a['alignment']} B" if a["kind"] != "scalar" else ""
+        rows.append((a["name"], a["dtype"], shape, a["contiguous"], aligned, a["meaning"]))
+    if arguments:
+        typer.echo("Arguments, in the order of a call")
+        typer.echo(text_table(rows) + "\n")
+
+
 def _print_results(judgement: Judgement) -> None:
     for evidence in judgement.valid:
         where = "ledger" if evidence.origin == "ledger" else "recorded here"
         device = f" on {evidence.gpu['gpu']}" if evidence.gpu.get("gpu") else ""
         typer.echo(f"{evidence.method}: {evidence.status}{device} ({where})")
-        for line in (*evidence.reasons(), *_figures(evidence)):
+        for line in (*evidence.reasons(), *figure_lines(evidence)):
             typer.echo(f"  {line}")
     for evidence, why in judgement.stale:
         typer.echo(f"{evidence.method}: stale, was {evidence.status}: {why}")
-
-
-def _figures(evidence: Evidence) -> list[str]:
-    """Return the figures of a result from a GPU, a line each."""
-    figures = evidence.figures
-    if evidence.method == "gpu-validated":
-        told = ("problems", "correct", "skipped", "launches", "repeats", "ratio", "relative")
-        return [f"{name}: {figures[name]}" for name in told if figures.get(name) not in (None, [])]
-    if evidence.method == "compared":
-        return [_comparison(name, case) for name, case in figures.get("cases", {}).items()]
-    if evidence.method == "benchmarked":
-        return [_timing(problem) for problem in figures.get("problems", ())]
-    return []
-
-
-def _comparison(name: str, case: Mapping[str, Any]) -> str:
-    if case["equal"] == 1:
-        return f"{name}: equal to the emulator's output bit by bit"
-    return (
-        f"{name}: {case['equal']:.2%} equal to the emulator's output bit by bit, off by {case['difference']} at most: "
-        f"{case['ulps']} ulp, {case['ratio']} of what the error bounds allow"
-    )
-
-
-def _timing(figures: Mapping[str, Any]) -> str:
-    from generator.cli.results import format_seconds
-
-    cold, peer = figures["cold_us"], figures.get("peer")
-    against = f", {peer['ratio']:.3f} of {peer['name']}" + (" (a tie)" if peer["tie"] else "") if peer else ""
-    spread = f"p5 {format_seconds(cold['p5'] * 1e-6)}, p95 {format_seconds(cold['p95'] * 1e-6)}"
-    extents = "x".join(str(figures[extent]) for extent in "mnk") + (f" L={figures['l']}" if figures["l"] != 1 else "")
-    median = format_seconds(cold["median"] * 1e-6)
-    return f"{extents}: {median} ({spread}), {figures['tflops']} TFLOP/s{against}"
 
 
 def _warps(role: dict[str, Any]) -> str:

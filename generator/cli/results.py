@@ -164,4 +164,4 @@ def _say_sum(exploration: Exploration) -> None:
     extents = f"M={problem.m} N={problem.n} K={problem.k} L={problem.l}"
     say(f"times are for {extents}, predicted for an H200; variants are in {exploration.folder}")
     if statuses["illegal"]:
-        say(f"why points are illegal: warpwright plan {exploration.label}")
+        say(f"why points are illegal: warpwright plan {exploration.typed}")

@@ -10,6 +10,7 @@ import typer
 
 from generator.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
 from generator.cli.emulate import emulate_what_is_new
+from generator.cli.prepare import rendered
 from generator.cli.terminal import print_json, progress, say
 from generator.errors import UserError
 
@@ -39,8 +40,7 @@ def run(
     from generator import gpu, pipeline
     from generator.cli.results import report
 
-    exploration = pipeline.plan(*pipeline.load(config), out, only or ())
-    pipeline.render(exploration)
+    exploration = rendered(config, out, only)
     with progress("building", len(exploration.rendered)) as step:
         pipeline.build(exploration, jobs, step)
     pipeline.judge_all(exploration)
@@ -85,11 +85,9 @@ def generate(
     Writes out/NAME/VARIANT/kernel.py; needs no compiler.
     Exit code: 0 every legal point was rendered, 1 some could not be.
     """
-    from generator import pipeline
     from generator.cli.results import names
 
-    exploration = pipeline.plan(*pipeline.load(config), out, only or ())
-    pipeline.render(exploration)
+    exploration = rendered(config, out, only)
     failed = [variant for variant in exploration.legal if variant.error]
     if as_json:
         print_json(
@@ -189,5 +187,5 @@ def _stored(config: str, out: Path, only: list[str] | None) -> Exploration:
     pipeline.reread(exploration)
     pipeline.judge_all(exploration)
     if not any(evidence.method == "built" for v in exploration.legal for evidence in v.judgement.valid):
-        raise UserError(f"{exploration.folder}: no variant is built; `warpwright build {exploration.label}` first")
+        raise UserError(f"{exploration.folder}: no variant is built; `warpwright build {exploration.typed}` first")
     return exploration

@@ -15,7 +15,7 @@ from generator.canonical import plain
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["print_json", "print_table", "progress", "say", "status_style"]
+__all__ = ["count", "print_json", "print_table", "progress", "say", "status_style"]
 
 _QUIET_SECONDS = 5.0
 _STYLES = {"correct": "green", "degraded": "yellow", "illegal": "dim", "": "dim"}
@@ -24,6 +24,11 @@ _STYLES = {"correct": "green", "degraded": "yellow", "illegal": "dim", "": "dim"
 def status_style(status: str) -> str:
     """Return the colour of a status: whatever is neither right nor merely degraded is red."""
     return _STYLES.get(status, "bold red")
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where there is not exactly one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def say(text: str, style: str = "") -> None:

@@ -1,6 +1,7 @@
 """Records: one folder per variant, what each method proved, and the committed ledger. Knows no kernel family."""
 
 from generator.record.atomic import read_json, write_json, write_text
+from generator.record.current import note_current, obsolete_in
 from generator.record.evidence import (
     LEVELS,
     METHODS,
@@ -30,6 +31,8 @@ __all__ = [
     "folders_in",
     "judge",
     "merge",
+    "note_current",
+    "obsolete_in",
     "read_json",
     "read_ledger",
     "rebuild",

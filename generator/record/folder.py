@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from generator.canonical import digest
 from generator.record.atomic import read_json, write_json, write_text
 from generator.record.evidence import METHODS, STATUSES, Evidence, Subject
 
@@ -46,10 +47,25 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def write_source(self, text: str) -> None:
-        """Write the rendered module, unless it is there already: its time stamp then says when it last changed."""
-        if self.source() != text:
+    def write_source(self, text: str) -> Path | None:
+        """Write the rendered module, unless it is there already: its time stamp then says when it last changed.
+
+        A module that lies there and is not what was rendered last is a person's work: it is kept under another name,
+        which is returned.
+        """
+        found, kept = self.source(), None
+        if found != text:
+            if found is not None and digest(found) != self._rendered():
+                kept = self._unused("kernel.edited", ".py")
+                write_text(kept, found)
             write_text(self.source_path, text)
+        self.write("rendered.json", {"source_sha": digest(text)})
+        return kept
+
+    def edited(self) -> bool:
+        """Say whether the module differs from what was rendered last; False where that is not known."""
+        source, rendered = self.source(), self.read("rendered.json")
+        return source is not None and rendered is not None and digest(source) != rendered.get("source_sha")
 
     def read(self, name: str) -> dict[str, Any] | None:
         """Return a stage's file (`plan.json`, ...), None when it is missing or damaged."""
@@ -66,16 +82,35 @@ class Folder:
         parsed = (parse_evidence(method, value) for method, value in found if value is not None)
         return [evidence for evidence in parsed if evidence is not None]
 
+    def _rendered(self) -> str:
+        """The digest of what was rendered last, or, in folders from before that was kept, of what was built last."""
+        known = self.read("rendered.json") or self.read("build.json") or {}
+        return str(known.get("source_sha") or "")
+
+    def _unused(self, stem: str, suffix: str) -> Path:
+        path, number = self.path / f"{stem}{suffix}", 1
+        while path.exists():
+            number += 1
+            path = self.path / f"{stem}.{number}{suffix}"
+        return path
+
     def _parts(self) -> tuple[str, str]:
         match = _NAME.fullmatch(self.path.name)
         return (match["label"], match["identity"]) if match else (self.path.name, "")
 
 
 def folders_in(directory: Path) -> list[Folder]:
-    """Return the variant folders below out/<kernel>/, by name."""
+    """Return the variant folders below out/<kernel>/, by name, numbers in it as numbers (64 before 128)."""
     if not directory.is_dir():
         return []
-    return [Folder(path) for path in sorted(directory.iterdir()) if _NAME.fullmatch(path.name) and path.is_dir()]
+    found = (path for path in directory.iterdir() if _NAME.fullmatch(path.name) and path.is_dir())
+    return [Folder(path) for path in sorted(found, key=lambda path: _natural(path.name))]
+
+
+def _natural(name: str) -> tuple[list[str | int], str]:
+    """Text at even places, numbers at odd ones; the identity, whose digits are no numbers, at the end."""
+    label, _, identity = name.rpartition("-")
+    return [int(part) if part.isdecimal() else part for part in re.split("([0-9]+)", label)], identity
 
 
 def parse_evidence(method: str, value: Mapping[str, Any], origin: str = "here") -> Evidence | None:

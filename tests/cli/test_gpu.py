@@ -101,7 +101,13 @@ def test_show_prints_problems_and_timings(cli: Cli, config: Path, out: Path, dev
     cli("validate", config, "-o", out)
     cli("bench", config, "-o", out)
     text = cli("show", device[0].path.name, "-o", out).stdout
-    for part in ("gpu-validated: correct on double", "problems: 2", "benchmarked: correct", "16x24x8: ", "TFLOP/s"):
+    for part in (
+        "gpu-validated: correct on double",
+        "2 problems, 2 repeats each",
+        "benchmarked: correct",
+        "16x24x8: ",
+        "TFLOP/s",
+    ):
         assert part in text
 
 

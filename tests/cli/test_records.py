@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def test_show_finds_a_variant_by_every_kind_of_name(cli: Cli, out: Path) -> None
     folder = folders_in(out / "small")[0]
     name = folder.path.name
     expected = cli("show", name, "-o", out, "--json").stdout
-    for what in (folder.label, name[:-4], folder.identity[:5], f"small/{name}", f"{out}/small/{name}", "128x128x64"):
+    for what in (folder.label, name[:-4], folder.identity[:5], f"small/{name}", f"{out}/small/{name}", "128x64x64"):
         assert cli("show", what, "-o", out, "--json").stdout == expected, what
 
 
@@ -76,3 +77,65 @@ def test_a_damaged_record_is_merely_unknown(cli: Cli, out: Path) -> None:
         result = cli("show", f"small/{folder.path.name}", "-o", out)
         assert result.exit_code == 0
         assert "built: " not in result.stdout
+
+
+def test_list_and_show_mark_an_edited_kernel(cli: Cli, out: Path) -> None:
+    assert "note" not in cli("list", "-o", out).stdout
+    folder = folders_in(out / "small")[0]
+    folder.source_path.write_text((folder.source() or "") + "# by hand\n")
+    listed = {row["variant"]: row["note"] for row in json.loads(cli("list", "-o", out, "--json").stdout)}
+    assert listed.pop(folder.path.name) == "edited, stale"
+    assert set(listed.values()) == {""}
+    assert "edited, stale" in cli("list", "-o", out).stdout
+    assert "edited: kernel.py is not what was rendered" in cli("show", folder.path.name, "-o", out).stdout
+
+
+def test_show_lists_arguments_and_a_line_of_figures(cli: Cli, out: Path) -> None:
+    folder = folders_in(out / "small")[0]
+    lines = cli("show", folder.path.name, "-o", out).stdout.splitlines()
+    start = lines.index("Arguments, in the order of a call")
+    plan = folder.read("plan.json")
+    assert plan is not None
+    names = [line.split()[0] for line in lines[start + 2 : start + 2 + len(plan["arguments"])]]
+    assert names == [argument["name"] for argument in plan["arguments"]]
+    figures = (folder.read("emulated.json") or {})["figures"]
+    told = lines[lines.index("emulated: correct (recorded here)") + 1]
+    assert f"{len(figures['problems'])} problems, {figures['runs']} runs over {figures['seeds']} schedule seeds" in told
+    assert f"error at most {figures['ratio']} of its bound" in told
+
+
+@pytest.fixture
+def obsolete(cli: Cli, config: Path, out: Path) -> Path:
+    """A folder with the label of a variant that there is, and another identity: its configuration has changed."""
+    folder = folders_in(out / "small")[0]
+    past = folder.path.with_name(f"{folder.label}-00000000")
+    shutil.copytree(folder.path, past)
+    assert cli("generate", config, "-o", out).exit_code == 0
+    return past
+
+
+def test_an_obsolete_folder_does_not_make_a_label_ambiguous(cli: Cli, out: Path, obsolete: Path) -> None:
+    label, _, _ = obsolete.name.rpartition("-")
+    shown = json.loads(cli("show", label, "-o", out, "--json").stdout)
+    assert shown["variant"] != obsolete.name
+    assert shown["note"] == ""
+    assert json.loads(cli("show", obsolete.name, "-o", out, "--json").stdout)["note"] == "obsolete"
+    listed = {row["variant"]: row["note"] for row in json.loads(cli("list", "-o", out, "--json").stdout)}
+    assert [name for name, note in listed.items() if note] == [obsolete.name]
+
+
+def test_clean_lists_and_then_deletes_what_is_obsolete(cli: Cli, config: Path, out: Path, obsolete: Path) -> None:
+    edited = obsolete.with_name(f"{obsolete.name[:-8]}11111111")
+    shutil.copytree(obsolete, edited)
+    (edited / "kernel.edited.py").touch()
+    current = {folder.path for folder in folders_in(out / "small")} - {obsolete, edited}
+    ledger = out / "ledger" / "small.jsonl"
+    cli("ledger", config, "-o", out)
+    before = ledger.read_text()
+    assert cli("clean", config, "-o", out).stdout.split() == [str(obsolete), str(edited)]
+    assert obsolete.is_dir()
+    result = cli("clean", config, "-o", out, "--yes")
+    assert result.exit_code == 0
+    assert {folder.path for folder in folders_in(out / "small")} == {*current, edited}
+    assert str(edited) in result.stderr.replace("\n", "")
+    assert ledger.read_text() == before

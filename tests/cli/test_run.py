@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from generator.record import folders_in, read_json, write_json
+from generator.resources import templates
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -188,11 +190,51 @@ def test_build_takes_the_source_that_lies_there(cli: Cli, config: Path, out: Pat
     folder = folders_in(out / "small")[0]
     source = folder.source()
     assert source is not None
-    folder.write_source(source + "\n# by hand\n")
+    mine = source + "\n# by hand\n"
+    folder.source_path.write_text(mine)
     assert cli("build", config, "-o", out, "-j", 1).exit_code == 0
-    assert (folder.source() or "").endswith("# by hand\n")
-    cli("run", config, "-o", out)
+    assert folder.source() == mine
+    kept = folder.path / "kernel.edited.py"
+    result = cli("run", config, "-o", out)
+    assert str(kept) in result.stderr.replace("\n", "")
+    assert kept.read_text() == mine
     assert folder.source() == source
+    assert "edited" not in cli("generate", config, "-o", out).stderr
+
+
+def test_two_files_with_one_name_are_told_of_each_other(cli: Cli, config: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text(config.read_text())
+    assert "one name" not in cli("generate", config, "-o", tmp_path / "out").stderr
+    stderr = cli("generate", other, "-o", tmp_path / "out").stderr.replace("\n", " ")
+    assert f"{other} and {config} have one name, small" in stderr
+
+
+@pytest.mark.skipif(
+    "--only {{" not in (templates() / "gemm/sm_90a/kernel.py.j2").read_text(),
+    reason="the template's line is of an option that there is not",
+)
+def test_the_line_in_a_kernels_head_renders_that_kernel(
+    cli: Cli, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(config.parent)
+    cli("generate", config.name)
+    folder = folders_in(Path("out/small"))[0]
+    source = folder.source() or ""
+    line = next(line for line in source.splitlines() if line.startswith("regenerate"))
+    program, *arguments = shlex.split(line.removeprefix("regenerate"))
+    assert program == "warpwright"
+    folder.source_path.unlink()
+    result = cli(*arguments)
+    assert result.exit_code == 0
+    assert result.stdout.split() == [str(folder.source_path)]
+    assert folder.source() == source
+
+
+def test_hints_name_the_configuration_as_it_was_typed(cli: Cli, config: Path, tmp_path: Path) -> None:
+    assert f"warpwright plan {config}" in cli("run", config, "-o", tmp_path / "out").stderr.replace("\n", "")
+    (tmp_path / "empty").mkdir()
+    assert "`warpwright generate quickstart` first" in cli("build", "quickstart", "-o", tmp_path / "empty").stderr
 
 
 def test_the_installed_program_reports_a_closed_pipe_quietly(config: Path, out: Path) -> None:

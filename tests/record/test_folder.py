@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from generator.canonical import digest
 from generator.record import Folder, folders_in, read_json, rebuild, write_json
 
 RESULT = {"status": "correct", "source_sha": "a" * 64, "arch": "sm_90a", "toolchain": {"cutlass_dsl": "4.8.1"}}
@@ -30,6 +31,39 @@ def test_unchanged_source_keeps_its_time_stamp(tmp_path: Path) -> None:
     assert (folder.source_path.stat().st_mtime_ns, folder.source_path.stat().st_ino) == before
     folder.write_source("x = 2\n")
     assert folder.source() == "x = 2\n"
+
+
+def test_what_a_person_wrote_is_kept(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "a-0123456789ab")
+    assert folder.write_source("x = 1\n") is None
+    assert folder.write_source("x = 2\n") is None  # rendered before: nothing to keep
+    for number, name in enumerate(("kernel.edited.py", "kernel.edited.2.py", "kernel.edited.3.py")):
+        mine = f"x = {number}  # mine\n"
+        folder.source_path.write_text(mine)
+        assert folder.edited()
+        kept = folder.write_source("x = 2\n")
+        assert kept == folder.path / name
+        assert kept.read_text() == mine
+        assert folder.source() == "x = 2\n"
+        assert not folder.edited()
+
+
+def test_a_folder_that_says_nothing_of_its_rendering_keeps_its_source(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "a-0123456789ab")
+    folder.path.mkdir()
+    folder.source_path.write_text("x = 1\n")
+    write_json(folder.path / "build.json", {**RESULT, "source_sha": digest("x = 1\n")})
+    assert folder.write_source("x = 2\n") is None  # built as it is: an earlier rendering
+    (folder.path / "rendered.json").unlink()
+    folder.source_path.write_text("x = 3\n")
+    assert folder.write_source("x = 4\n") == folder.path / "kernel.edited.py"
+
+
+def test_numbers_in_names_sort_as_numbers(tmp_path: Path) -> None:
+    names = ["a-64x256-0123456789ab", "a-128x64-ffffffffffff", "a-128x128-00000000", "a-128x128-1e000000"]
+    for name in reversed(names):
+        (tmp_path / name).mkdir()
+    assert [folder.path.name for folder in folders_in(tmp_path)] == names
 
 
 def test_results_without_a_subject_or_with_an_unknown_status_do_not_count(tmp_path: Path) -> None:
