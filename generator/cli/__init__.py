@@ -7,17 +7,8 @@ from generator.cli.app import app
 
 __all__ = ["app", "main"]
 
-_COMMANDS = (
-    run,
-    emulate,
-    explore,
-    records,
-    clean,
-    bundle,
-    ledger,
-    ci,
-    doctor,
-)  # importing a module registers its commands
+# Importing a module registers its commands.
+_COMMANDS = (run, emulate, explore, records, clean, bundle, ledger, ci, doctor)
 
 
 def main() -> None:

@@ -1,0 +1,66 @@
+"""What README shows of Python works: as far as that can be told without a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from generator import pipeline
+from generator.device import backend
+from generator.device.call import CheckedKernel
+from generator.device.launch import find_runtime
+from generator.record import folders_in
+from generator.resources import configs
+from tests.device.doubles import HostTensor
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class _Tensor(HostTensor):
+    @property
+    def T(self) -> HostTensor:  # noqa: N802 - as torch calls it
+        return HostTensor(self.bits.T, self.short)
+
+
+def test_the_checked_call_fits_the_quickstart(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "README.md").read_text()
+    (block,) = (b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "open_kernel" in b)
+    calls: list[tuple[Any, ...]] = []
+    plan = pipeline.plan(*pipeline.load("quickstart"), Path("out")).variants[0].plan
+
+    def open_kernel(folder: Path) -> CheckedKernel:
+        assert folder.parent == Path("out/quickstart")
+        return CheckedKernel(plan, lambda *arguments: calls.append(arguments), 132, "host")
+
+    def tensor(*shape: int, device: str, dtype: str) -> _Tensor:
+        assert device == "cuda"
+        return _Tensor(np.zeros(shape, np.uint16), dtype)
+
+    monkeypatch.setattr(backend, "open_kernel", open_kernel)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(bfloat16="bf16", randn=tensor, empty=tensor))
+    exec(block, {})
+    ((a, b, d, clusters),) = calls
+    assert (a.shape, b.shape, d.shape, clusters) == ((1, 4096, 1024), (1, 1024, 2048), (1, 4096, 2048), 132)
+
+
+def test_a_kernel_is_loaded_without_this_project(built: Path) -> None:
+    tvm_ffi: Any = importlib.import_module("tvm_ffi")
+    ctypes.CDLL(str(find_runtime()), mode=ctypes.RTLD_GLOBAL)
+    library = folders_in(built / "out" / "small")[0].path / "kernel.so"
+    assert callable(tvm_ffi.load_module(str(library))["gemm"])
+
+
+def test_shipped_configurations_and_pages_are_all_named() -> None:
+    text = (ROOT / "README.md").read_text()
+    for path in (*configs().glob("*.yaml"), *(ROOT / "docs").glob("*.md")):
+        assert path.name in text, path
+    points = len(pipeline.load("gemm_sm90")[0].points())
+    assert f"`configs/gemm_sm90.yaml` | {points} variants" in text
