@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from generator.device.cases import CASES, StoredCase, case_inputs, inputs_digest, write_case
+from generator.device.cases import StoredCase, add_cases, case_inputs, inputs_digest, write_case
+from generator.device.runner import VARIANTS
 from generator.emulation import emulator_digest
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ _LONG_K = 4091  # prime: no tile divides it
 
 
 def write_cases(
-    folders: Sequence[Path], target: Path, jobs: int | None, on_step: Callable[[], None]
+    folders: Sequence[Path], bundle: Path, jobs: int | None, on_step: Callable[[], None]
 ) -> Mapping[str, str]:
-    """Emulate the cases of built variants in at most `jobs` processes and write them to `target`/VARIANT/cases/.
+    """Emulate the cases of built variants in at most `jobs` processes and add them to a bundle that has the variants.
 
     Returns why a variant has none, by its name.
     """
@@ -39,11 +40,8 @@ def write_cases(
     for folder, answer in zip(folders, each(pack_cases, folders, jobs, on_step), strict=True):
         if answer.error:
             missing[folder.name] = answer.error
-            continue
-        cases = target / folder.name / CASES
-        cases.mkdir(parents=True)
-        for name, data in answer.value.items():
-            (cases / f"{name}.npz").write_bytes(data)
+        else:
+            add_cases(bundle, bundle / VARIANTS / folder.name, answer.value)
     return missing
 
 

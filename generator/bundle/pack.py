@@ -69,7 +69,7 @@ def make_bundle(
     `variants` are folder names; None packs all that are built and that the build's checks do not speak against.
     `validate` is {"problems": "standard" | [{m, n, k, l}], "repeats": n}, `bench` {"problems": [{m, n, k, l}]}, both as
     in the YAML file. `python` is the GPU host's version; `wheel` apache-tvm-ffi's for it, where pip cannot fetch it.
-    `cases(folders, target)` adds cases of the emulator (generator/bundle/cases.py) and says which variant has none.
+    `cases(folders, bundle)` adds cases of the emulator (generator/bundle/cases.py) and says which variant has none.
     Raises UserError when nothing can be packed or the directory is something else.
     """
     if directory.exists() and not (directory / DESCRIPTION).is_file() and any(directory.iterdir()):
@@ -87,7 +87,7 @@ def make_bundle(
         for name in chosen:
             _copy_variant(config_dir / name, temporary / VARIANTS / name)
         _copy_operations(temporary / OPERATIONS)
-        missing = cases([config_dir / name for name in chosen], temporary / VARIANTS) if cases else {}
+        missing = cases([config_dir / name for name in chosen], temporary) if cases else {}
         description = {
             "version": VERSION,
             "config": config_dir.name,

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +22,14 @@ from generator.device.tensors import NAN, operand_values
 from generator.device.xp import Array, NumpyXp
 from generator.plan.types import Plan
 
-__all__ = ["CASES", "StoredCase", "case_inputs", "inputs_digest", "read_case", "write_case"]
+__all__ = [
+    "CASES", "LISTED", "StoredCase", "add_cases", "case_inputs", "cases_of", "inputs_digest", "read_case", "write_case",
+]  # fmt: skip
 
-#: Folder of the cases, in a variant's folder of a bundle.
+#: Folder of the cases, in a bundle; equal ones of several variants are one file.
 CASES = "cases"
+#: A variant's cases, in its folder: {name: path of the file from there}.
+LISTED = "cases.json"
 
 
 @dataclass(frozen=True)
@@ -78,3 +84,23 @@ def read_case(path: Path) -> StoredCase:
         output = stored["output"]
     problem = described.pop("problem")
     return StoredCase(Problem(**{**problem, "zero": tuple(problem["zero"])}), **described, output=output)
+
+
+def add_cases(bundle: Path, folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put a variant's cases, by name, into a bundle; `folder` is the variant's in it."""
+    (bundle / CASES).mkdir(exist_ok=True)
+    listed = {}
+    for name, data in files.items():
+        path = bundle / CASES / f"{hashlib.sha256(data).hexdigest()[:16]}.npz"
+        path.write_bytes(data)
+        listed[name] = os.path.relpath(path, folder)
+    (folder / LISTED).write_text(json.dumps(listed, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def cases_of(folder: Path, glob: str = "*") -> list[Path]:
+    """Return the files of a variant's cases, by name; none where its bundle carries none."""
+    try:
+        listed = json.loads((folder / LISTED).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    return [folder / path for name, path in sorted(listed.items()) if fnmatchcase(name, glob)]

@@ -5,25 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
-from generator.device.cases import CASES, read_case
+from generator.device.cases import cases_of, read_case
 from generator.device.supervise import Outcome, Supervisor
 from generator.device.variant import Variant
 
-__all__ = ["METHOD", "PROTOCOL", "cases_of", "compare"]
+__all__ = ["METHOD", "PROTOCOL", "compare"]
 
 METHOD = "compared"
 #: Raised whenever the cases, bounds or figures change what a verdict means.
 PROTOCOL = 1
 _FIGURES = ("difference", "relative", "ulps", "ratio", "device", "emulator")
-
-
-def cases_of(variant: Variant, glob: str = "*") -> list[Path]:
-    """Return the files of the cases that a bundle carries for a variant, by name."""
-    return sorted(path for path in (variant.folder / CASES).glob("*.npz") if fnmatchcase(path.stem, glob))
 
 
 def compare(variants: Iterable[Variant], supervisor: Supervisor, glob: str = "*") -> Iterator[dict[str, Any]]:
@@ -34,7 +27,7 @@ def compare(variants: Iterable[Variant], supervisor: Supervisor, glob: str = "*"
     name. Raises DeviceUnavailableError when no device is left.
     """
     for variant in variants:
-        cases = cases_of(variant, glob)
+        cases = cases_of(variant.folder, glob)
         if not cases:
             continue
         started = time.perf_counter()

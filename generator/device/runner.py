@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.device import bench, compare, validate
+from generator.device.cases import cases_of
 from generator.device.launch import RUNTIME, RUNTIME_VARIABLE
 from generator.device.supervise import DeviceUnavailableError, Supervisor
 from generator.device.variant import Variant, VariantError, load_variant
@@ -181,7 +182,7 @@ def _validate(
 def _compare(
     variants: Sequence[Variant], supervisor: Supervisor, options: argparse.Namespace, results: _Results
 ) -> list[dict[str, Any]]:
-    ready = [variant for variant in variants if compare.cases_of(variant, options.problems)]
+    ready = [variant for variant in variants if cases_of(variant.folder, options.problems)]
     if options.only and not ready:
         raise _UnusableError("the bundle has no such cases: `warpwright bundle ... --cases` packs them")
     comparisons = []

@@ -113,8 +113,9 @@ def _compare(backend: Backend, request: Mapping[str, Any], tell: Tell) -> bool:
     subject = load_subject(backend, load_variant(Path(request["folder"])))
     right = True
     for path in request["cases"]:
-        tell({"event": "beat", "doing": f"case {Path(path).stem}"})
-        figures = check_case(backend, subject, read_case(Path(path)))
+        case = read_case(Path(path))
+        tell({"event": "beat", "doing": f"case {case.problem.name}"})
+        figures = check_case(backend, subject, case)
         right = right and figures["status"] != "incorrect"
         tell({"event": "problem", "figures": figures})
     tell({"event": "done"})

@@ -15,7 +15,7 @@ import pytest
 
 from generator.bundle import dependencies, import_results, make_bundle, pack
 from generator.canonical import canonical_json
-from generator.device.cases import CASES, write_case
+from generator.device.cases import CASES, add_cases, write_case
 from generator.device.problems import Problem
 from generator.device.variant import load_variant, plan_from_json
 from generator.errors import UserError
@@ -105,12 +105,12 @@ def test_cases_travel_and_are_compared(config: Path) -> None:
 
     def cases(folders: Sequence[Path], target: Path) -> dict[str, str]:
         for name in (GOOD, BAD):
-            (target / name / CASES).mkdir()
-            (target / name / CASES / "tiles.npz").write_bytes(write_case(exact))
+            add_cases(target, target / "variants" / name, {"tiles": write_case(exact)})
         return {FUSED: "not emulated"}
 
     packed = bundle(config, cases=cases)
     assert packed.without_cases == {FUSED: "not emulated"}
+    assert len(list((packed.directory / CASES).iterdir())) == 1  # equal cases are kept once
     done = run(packed.directory, "--only", "compare", "--problems", "*")
     assert done.returncode == 1, done.stderr
     assert f"{GOOD}: correct beside the emulator: tiles 100.00% equal" in done.stdout

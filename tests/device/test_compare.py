@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generator.device.cases import CASES, StoredCase, case_inputs, inputs_digest, read_case, write_case
+from generator.device.cases import StoredCase, add_cases, case_inputs, inputs_digest, read_case, write_case
 from generator.device.compare import compare
 from generator.device.problems import Problem
 from generator.device.reference import Chain, multiply
@@ -40,9 +40,7 @@ def emulated(plan: Plan, problem: Problem, seed: int = 5) -> StoredCase:
 
 def folder_with(root: Path, plan: Plan, *cases: StoredCase, **double: Any) -> Path:
     folder = make_folder(root, plan, **double)
-    (folder / CASES).mkdir()
-    for case in cases:
-        (folder / CASES / f"{case.problem.name}.npz").write_bytes(write_case(case))
+    add_cases(root, folder, {case.problem.name: write_case(case) for case in cases})
     return folder
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from generator.bundle.cases import write_cases
 from generator.device.cases import CASES, StoredCase, case_inputs, inputs_digest, read_case
+from generator.device.cases import cases_of as stored_cases
 from generator.device.xp import NumpyXp
 from generator.emulate import harness
 from generator.emulation import emulator_digest
@@ -15,9 +16,13 @@ from generator.emulation import emulator_digest
 
 def cases_of(folder: Path, target: Path) -> dict[str, StoredCase]:
     steps: list[int] = []
+    copied = target / "variants" / folder.name
+    copied.mkdir(parents=True)
     assert write_cases([folder], target, 1, lambda: steps.append(1)) == {}
     assert steps == [1]
-    return {path.stem: read_case(path) for path in (target / folder.name / CASES).iterdir()}
+    found = [read_case(path) for path in stored_cases(copied)]
+    assert [read_case(path).problem.name for path in stored_cases(copied, "t*")] == ["tiles"]
+    return {case.problem.name: case for case in found}
 
 
 def test_cases_are_exact_ragged_long_and_switched_off(with_c: Path, tmp_path: Path) -> None:
@@ -49,4 +54,4 @@ def test_a_kernel_that_the_emulator_refutes_has_none(cooperative: Path, tmp_path
     ptx.write_text(ptx.read_text().replace("p, 1,  1,", "p, -1,  1,"))
     missing = write_cases([cooperative], tmp_path, 1, lambda: None)
     assert "wrong-result" in missing[cooperative.name]
-    assert not (tmp_path / cooperative.name).exists()
+    assert not (tmp_path / CASES).exists()

@@ -182,7 +182,11 @@ def _pack_one(chosen: Chosen, folder: Path, ptxas: str) -> str:
         command = [ptxas, "-arch=sm_90a", "kernel.ptx", "-o", str(folder.resolve() / "kernel.cubin")]
         done = subprocess.run(command, cwd=scratch, check=True, capture_output=True, text=True)
     shutil.copy(chosen.source / "plan.json", folder)
-    link(chosen.source / "kernel.o", folder / "kernel.so")
+    library = folder.parents[1] / "hosts" / f"{chosen.source.name}.so"
+    if not library.exists():
+        library.parent.mkdir(exist_ok=True)
+        link(chosen.source / "kernel.o", library)
+    (folder / "kernel.so").symlink_to(os.path.relpath(library, folder))
     (name,) = re.findall(r"\.entry\s+([\w$]+)", ptx)
     (folder / "launch.json").write_text(json.dumps({"kernel": name, "parameters": kernel_parameters(ptx)}))
     built: dict[str, Any] = json.loads((chosen.source / "build.json").read_text())
