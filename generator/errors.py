@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["UserError"]
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["UserError", "naming"]
 
 
 class UserError(Exception):
     """A request that cannot be carried out; its text names the thing, what is wrong and what to do (exit code 2)."""
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give an OSError from within the path that it lacks: a full disk does not say where it is."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise

@@ -7,6 +7,7 @@ run that finds all its work done must start at once.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,8 +110,10 @@ def load(config: str) -> tuple[Spec, Path]:
 
     file = resources.resolve_config(config)
     if not file.exists():
-        shipped = ", ".join(sorted(path.stem for path in resources.configs().glob("*.yaml")))
-        raise UserError(f"{config}: no such file; `warpwright new FILE` writes one, and these are shipped: {shipped}")
+        shipped = sorted(path.stem for path in resources.configs().glob("*.yaml"))
+        near = difflib.get_close_matches(file.stem, shipped, n=1)
+        way = f"did you mean {near[0]}?" if near else "`warpwright new FILE` writes one."
+        raise UserError(f"{config}: no such file; {way} These are shipped: {', '.join(shipped)}")
     return load_spec(file), file
 
 

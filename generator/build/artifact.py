@@ -12,6 +12,7 @@ from typing import Any
 
 from generator.build.toolchain import Toolchain
 from generator.canonical import canonical_json
+from generator.errors import naming
 
 __all__ = ["COMPILED_FILES", "Artifact", "Failure", "Finding", "read_artifact", "write_file"]
 
@@ -122,7 +123,8 @@ def write_file(path: Path, data: bytes) -> None:
     """Write `path` so that a reader, or a kill, sees the old file or the whole new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(data)
+        with naming(path):
+            temporary.write_bytes(data)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -101,12 +101,22 @@ class _Run:
             self._pending[key].append(index)
         for key, indices in list(self._pending.items()):
             entry = self.cache.get(key)
-            if entry:
+            if entry and self._legible(indices[0], entry.facts):
                 self.finish(key, entry.files, entry.facts, None)
             else:
+                if entry:
+                    self.cache.discard(key)
                 job = self._jobs[indices[0]]
                 missing[job.plan.arch].append(Task(key, self._texts[indices[0]], canonical_json(job.plan)))
         return missing
+
+    def _legible(self, index: int, facts: Mapping[str, Any]) -> bool:
+        """Whether cached facts have the form that is read here: not so those of another version of the checks."""
+        try:
+            self._artifact(index, {}, facts, None)
+        except (KeyError, TypeError, AttributeError, IndexError):
+            return False
+        return True
 
     def _recorded(self, index: int) -> Artifact | None:
         """The artifact in the job's folder, if it is of this very key and plan, and every file is as recorded."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from generator.build.toolchain import Toolchain
 from generator.canonical import canonical_json, digest
+from generator.errors import naming
 
 __all__ = ["Cache", "Entry", "cache_key", "cache_root", "sha256"]
 
@@ -93,9 +94,10 @@ class Cache:
         body = {"files": {name: sha256(data) for name, data in files.items()}, "facts": facts}
         temporary = Path(tempfile.mkdtemp(prefix=f".{key[:12]}-", suffix=".tmp", dir=folder.parent))
         try:
-            for name, data in files.items():
-                (temporary / name).write_bytes(data)
-            (temporary / _MANIFEST).write_text(canonical_json({**body, "digest": digest(body)}))
+            with naming(folder):
+                for name, data in files.items():
+                    (temporary / name).write_bytes(data)
+                (temporary / _MANIFEST).write_text(canonical_json({**body, "digest": digest(body)}))
             for _ in range(2):
                 try:
                     os.rename(temporary, folder)
@@ -107,6 +109,10 @@ class Cache:
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         return Entry(dict(files), dict(facts))
+
+    def discard(self, key: str) -> None:
+        """Remove an entry that is sound but of no use."""
+        self._discard(self.path(key))
 
     def _discard(self, folder: Path) -> None:
         """Move a folder aside before deleting it, so that nobody reads it half deleted."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,8 +35,6 @@ class Commands(TyperGroup):
         return sorted(known, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
 
     def invoke(self, ctx: Any) -> Any:
-        if os.environ.get("WARPWRIGHT_TRACEBACK"):
-            return super().invoke(ctx)
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -43,6 +42,7 @@ class Commands(TyperGroup):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except OSError as error:
+            _trace()
             where = f"{error.filename}: " if error.filename else ""
             say(f"error: {where}{error.strerror or error}", style="red")
         except KeyboardInterrupt:
@@ -51,8 +51,15 @@ class Commands(TyperGroup):
         except Exception as error:
             if not type(error).__module__.startswith("generator.") or not isinstance(error, _expected()):
                 raise
+            _trace()
             say(f"error: {error}", style="red")
         raise typer.Exit(2)
+
+
+def _trace() -> None:
+    """Print where the present error comes from, for who asks for it."""
+    if os.environ.get("WARPWRIGHT_TRACEBACK"):
+        traceback.print_exc()
 
 
 def _expected() -> tuple[type[Exception], ...]:

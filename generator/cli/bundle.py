@@ -11,7 +11,7 @@ import typer
 
 from generator.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
 from generator.cli.prepare import rendered
-from generator.cli.terminal import print_json, print_table, progress, say
+from generator.cli.terminal import count, print_json, print_table, progress, say
 from generator.errors import UserError
 
 __all__: list[str] = []
@@ -21,7 +21,9 @@ __all__: list[str] = []
 def bundle(
     config: ConfigArgument,
     directory: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The bundle's folder.")],
-    python: Annotated[str, typer.Option(metavar="X.Y", help="Python version of the GPU host.")] = "3.12",
+    python: Annotated[
+        str, typer.Option(metavar="X.Y", help="Python of the GPU host, 3.10 to 3.13; it need not be this one.")
+    ] = "3.12",
     wheel: Annotated[
         Path | None, typer.Option(metavar="FILE", help="apache-tvm-ffi's wheel for it, where pip cannot fetch it.")
     ] = None,
@@ -79,7 +81,7 @@ def bundle(
             f"warpwright run {exploration.typed}",
             style="yellow",
         )
-    say(f"{directory}: {len(packed.variants)} variants, {packed.size / 2**20:.1f} MB, for Python {python}")
+    say(f"{directory}: {count(len(packed.variants), 'variant')}, {packed.size / 2**20:.1f} MB, for Python {python}")
     say(f"on the GPU host: python3 {directory.name}/run.py; back here: warpwright import {directory}/results.jsonl")
     raise typer.Exit(1 if packed.left_out or packed.without_cases or missing else 0)
 
@@ -115,8 +117,8 @@ def import_command(
     if as_json:
         print_json({"merged": [dict(zip(_COLUMNS, row, strict=True)) for row in merged], "refused": refused})
     else:
-        counts = Counter((config, method, status) for config, _, method, status in merged)
-        rows = [[*key, str(count)] for key, count in sorted(counts.items())]
+        found = Counter((config, method, status) for config, _, method, status in merged)
+        rows = [[*key, str(number)] for key, number in sorted(found.items())]
         print_table(["config", "method", "status", "results"], rows, right=["results"], styles="status")
         for line in refused:
             say(f"refused {line}", style="yellow")

@@ -28,11 +28,12 @@ _PACKAGES = {
     "apache-tvm-ffi": ("build", "pip install apache-tvm-ffi"),
     "nvidia-cuda-cuobjdump": ("build", "pip install nvidia-cuda-cuobjdump"),
     "nvidia-cuda-nvdisasm": ("build", "pip install nvidia-cuda-nvdisasm"),
-    "numpy": ("validate", "pip install numpy"),
+    "numpy": ("emulate", "pip install numpy"),
     "cuda-python": ("validate", "pip install cuda-python"),
     "torch": ("validate", "pip install 'warpwright[gpu]'"),
 }
-_STEPS = ("plan", "generate", "build", "validate")
+#: In the order of the way through: each needs what those before it need.
+_STEPS = ("plan", "generate", "build", "emulate", "validate", "bench")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,10 @@ def examine(out: Path) -> list[Finding]:
 
 
 def _package(name: str, needed_for: str, remedy: str) -> Finding:
+    from generator import resources
+
+    if resources.checkout():
+        remedy = remedy.replace("'warpwright[gpu]'", "-e '.[gpu]'")
     try:
         return Finding(name, importlib.metadata.version(name), True, needed_for, remedy)
     except importlib.metadata.PackageNotFoundError:
@@ -139,7 +144,7 @@ def _torch_device() -> tuple[str, bool]:
 def doctor(out: OutOption = Path("out"), as_json: JsonOption = False) -> None:
     """Say what this machine can do, and what is missing.
 
-    Exit code: 0 it can plan, generate and build; 1 something for that is missing. A GPU is not asked for.
+    Exit code: 0 it can plan, generate, build and emulate; 1 something for that is missing. A GPU is not asked for.
     """
     from generator import __version__
 
@@ -157,7 +162,6 @@ def doctor(out: OutOption = Path("out"), as_json: JsonOption = False) -> None:
             if not finding.good:
                 say(f"{finding.name}: {finding.remedy}")
         cannot = [step for step in _STEPS if blocked[step]]
-        say(
-            f"this machine can: {', '.join(can) or 'nothing'}" + (f"; it cannot: {', '.join(cannot)}" if cannot else "")
-        )
-    raise typer.Exit(0 if "build" in can else 1)
+        lacking = f"; it cannot: {', '.join(cannot)}" if cannot else ""
+        typer.echo(f"this machine can: {', '.join(can) or 'nothing'}{lacking}")
+    raise typer.Exit(0 if "emulate" in can else 1)

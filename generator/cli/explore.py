@@ -8,15 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from generator.cli.app import ConfigArgument, JsonOption, OutOption, app
-from generator.cli.terminal import print_json, print_table, say
+from generator.cli.app import ConfigArgument, JsonOption, OnlyOption, OutOption, app
+from generator.cli.terminal import count, print_json, print_table, say
 from generator.errors import UserError
 
 __all__: list[str] = []
 
 
 @app.command("plan")
-def plan_command(config: ConfigArgument, out: OutOption = Path("out"), as_json: JsonOption = False) -> None:
+def plan_command(
+    config: ConfigArgument, only: OnlyOption = None, out: OutOption = Path("out"), as_json: JsonOption = False
+) -> None:
     """Say which points are legal, and why the others are not.
 
     Builds and writes nothing. An illegal point is an answer, not a failure: exit code 1 only when no point is legal.
@@ -25,7 +27,7 @@ def plan_command(config: ConfigArgument, out: OutOption = Path("out"), as_json: 
     from generator.cli.results import names, prediction
 
     spec, file = pipeline.load(config)
-    exploration = pipeline.plan(spec, file, out)
+    exploration = pipeline.plan(spec, file, out, only or ())
     variants = exploration.variants
     removed = Counter(violation.rule for variant in variants for violation in variant.plan.violations)
     where = dict(zip(spec.where, spec.expansion.removed, strict=True))
@@ -73,14 +75,15 @@ def _plan_row(name: str, variant: Any, predicted: dict[str, Any] | None) -> list
 
 def _say_removed(spec: Any, where: dict[str, int], removed: Counter[str], variants: list[Any]) -> None:
     legal = sum(variant.plan.legal for variant in variants)
-    say(f"{spec.count()} combinations, {len(variants)} points, {legal} legal")
+    say(f"{count(spec.count(), 'combination')}, {count(len(variants), 'point')}, {legal} legal")
     if spec.expansion.duplicates:
-        say(f"  {spec.expansion.duplicates} combinations were the same as another")
-    for predicate, count in where.items():
-        say(f"  {count} left out by `where`: {predicate}")
+        say(f"  {count(spec.expansion.duplicates, 'combination')} the same as another")
+    for predicate, number in where.items():
+        if number:
+            say(f"  {number} left out by `where`: {predicate}")
     messages = {v.rule: v.message for variant in variants for v in reversed(variant.plan.violations)}
-    for rule, count in removed.most_common():
-        say(f"  {count} illegal by {rule}, e.g. {messages[rule]}")
+    for rule, number in removed.most_common():
+        say(f"  {number} illegal by {rule}, e.g. {messages[rule]}")
 
 
 @app.command()
@@ -88,7 +91,8 @@ def explain(
     point: Annotated[
         str,
         typer.Argument(
-            metavar="POINT", help="CONFIG:INDEX (from 0), CONFIG alone for its first, or a recorded variant."
+            metavar="POINT",
+            help="CONFIG:INDEX (from 0) or CONFIG:LABEL, CONFIG alone where it has one point, or a recorded variant.",
         ),
     ],
     problem: Annotated[

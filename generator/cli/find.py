@@ -42,6 +42,12 @@ def find_folder(name: str, out: Path) -> Folder:
     """
     if (Path(name) / "plan.json").is_file():
         return Folder(Path(name).absolute())
+    config = name.partition(":")[0]
+    if Path(config).suffix in (".yaml", ".yml"):
+        from generator import pipeline
+
+        spec, _ = pipeline.load(config)  # says so where there is no such file
+        raise UserError(f"{name}: a configuration, not one variant of it; `warpwright list {spec.name}` shows them")
     scope, _, tail = name.rstrip("/").rpartition("/")
     folders = recorded(out, Path(scope).name)
     tests = (

@@ -9,7 +9,7 @@ import typer
 
 from generator.cli.app import ConfigArgument, OutOption, app
 from generator.cli.prepare import rendered
-from generator.cli.terminal import say
+from generator.cli.terminal import count, say
 
 __all__ = ["figures"]
 
@@ -72,13 +72,14 @@ def ledger(
     for variant in without[:3]:
         say(f"{variant.name}: nothing but its plan speaks for it", style="red")
     if without:
-        say(f"{len(without)} variants have no valid evidence; first: warpwright run {exploration.typed}", style="red")
+        lacking = count(len(without), "variant")
+        say(f"without valid evidence: {lacking}; first: warpwright run {exploration.typed}", style="red")
     raise typer.Exit(1 if without else 0)
 
 
 def _say_changes(path: Path, before: list[Any], after: list[Any], now: set[str]) -> None:
     old, new = {line.text() for line in before}, {line.text() for line in after}
-    say(f"{path}: {len(after)} lines, {len(new - old)} new or changed, {len(old - new)} superseded or dropped")
+    say(f"{path}: {count(len(after), 'line')}, {len(new - old)} new or changed, {len(old - new)} superseded or dropped")
     orphans = sum(line.identity not in now for line in after)
     if orphans:
-        say(f"{orphans} lines are of variants that the configuration no longer has; --prune drops them")
+        say(f"of variants that the configuration no longer has: {count(orphans, 'line')}; --prune drops them")

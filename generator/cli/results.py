@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import typer
 
 from generator.canonical import plain
-from generator.cli.terminal import print_json, print_table, say, status_style
+from generator.cli.terminal import count, print_json, print_table, say, status_style
 from generator.pipeline import Exploration, Variant, exit_code
 from generator.record import METHODS
 
@@ -31,8 +31,8 @@ def format_bytes(count: int | None) -> str:
 
 def names(variants: Sequence[Variant]) -> dict[str, Variant]:
     """Return the shortest name of each variant by which `show` finds it: its label, where that is unique."""
-    count = Counter(variant.plan.label for variant in variants)
-    return {variant.plan.label if count[variant.plan.label] == 1 else variant.name: variant for variant in variants}
+    labels = Counter(variant.plan.label for variant in variants)
+    return {variant.plan.label if labels[variant.plan.label] == 1 else variant.name: variant for variant in variants}
 
 
 def prediction(variant: Variant, spec: Any) -> dict[str, Any] | None:
@@ -152,16 +152,19 @@ def _say_attention(exploration: Exploration) -> None:
     stale = Counter(evidence.method for variant in exploration.legal for evidence, _ in variant.judgement.stale)
     for method in METHODS:
         if stale[method]:
-            say(f"{stale[method]} stale {method} results were left out of account (`warpwright show VARIANT` says why)")
+            left_out = count(stale[method], f"stale {method} result")
+            say(f"left out of account: {left_out} (`warpwright show VARIANT` says why)")
 
 
 def _say_sum(exploration: Exploration) -> None:
     statuses = Counter(variant.status for variant in exploration.variants)
     levels = Counter(variant.judgement.evidence for variant in exploration.legal)
     problem = exploration.spec.bench.problems[0]
-    parts = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
-    say(f"{len(exploration.variants)} variants: {parts}; evidence: " + ", ".join(f"{n} {e}" for e, n in levels.items()))
+    parts = ", ".join(f"{number} {status}" for status, number in statuses.most_common())
+    proved = ", ".join(f"{number} {level}" for level, number in levels.items())
+    say(f"{count(len(exploration.variants), 'variant')}: {parts}" + (f"; evidence: {proved}" if proved else ""))
     extents = f"M={problem.m} N={problem.n} K={problem.k} L={problem.l}"
-    say(f"times are for {extents}, predicted for an H200; variants are in {exploration.folder}")
+    say(f"times are for {extents}; predicted ones are for an H200 and leave the epilogue's arithmetic out")
+    say(f"variants are in {exploration.folder}")
     if statuses["illegal"]:
         say(f"why points are illegal: warpwright plan {exploration.typed}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.canonical import plain
+from generator.errors import naming
 
 __all__ = ["read_json", "write_json", "write_text"]
 
@@ -21,7 +22,7 @@ def write_text(path: Path, text: str) -> None:
     # In the same folder, since a rename is atomic only within one file system; a dot keeps it out of listings.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as file:
+        with naming(path), temporary.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
         temporary.replace(path)
     except BaseException:

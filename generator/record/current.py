@@ -6,6 +6,7 @@ for a variant by its label means the one that the configuration has now.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,12 +23,12 @@ def note_current(directory: Path, config: Path, names: Iterable[str]) -> list[st
     Returns the other existing files that share the folder, since a name should belong to one file.
     """
     before = _configs(directory)
-    own = str(config.resolve())
-    others = {file: told for file, told in before.items() if file != own and Path(file).is_file()}
+    own = os.path.relpath(config.resolve(), directory.resolve())  # relative: so a copy of the whole tree is sound
+    others = {file: told for file, told in before.items() if file != own and (directory / file).is_file()}
     after = {**others, own: sorted(names)}
     if after != before:
         write_json(directory / CURRENT, {"version": 1, "configs": after})
-    return sorted(others)
+    return sorted(str((directory / file).resolve()) for file in others)
 
 
 def obsolete_in(directory: Path) -> set[str]:

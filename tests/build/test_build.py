@@ -120,6 +120,20 @@ def test_damaged_result_is_restored(
     assert (folder / name).read_bytes() == whole
 
 
+def test_cached_facts_of_another_form_are_built_again(
+    built: tuple[Artifact, Path], plan: Plan, source: str, tmp_path: Path, shared_cache: Cache
+) -> None:
+    key = built[0].key
+    sound = shared_cache.get(key)
+    assert sound
+    for name in ("sass", "ptx", "launch"):
+        cache = Cache(tmp_path / name / "cache")
+        cache.put(key, sound.files, {fact: value for fact, value in sound.facts.items() if fact != name})
+        run = _Run([BuildJob(source, plan, tmp_path / name / "v")], toolchain.current(), cache, None)
+        assert [task.key for tasks in run.finish_known().values() for task in tasks] == [key]
+        assert cache.get(key) is None
+
+
 def test_source_may_be_a_file(
     built: tuple[Artifact, Path], plan: Plan, source: str, tmp_path: Path, shared_cache: Cache, no_compile: None
 ) -> None:

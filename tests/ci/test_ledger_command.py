@@ -44,7 +44,7 @@ def test_lines_of_former_variants_stay_until_pruned(checkout: Checkout) -> None:
     former = {**json.loads(first), "identity": "0" * 12, "label": "former"}
     checkout.ledger.write_text(checkout.ledger.read_text() + json.dumps(former, sort_keys=True) + "\n")
     kept = checkout.run(*LEDGER)
-    assert "1 lines are of variants that the configuration no longer has" in kept.stderr
+    assert "of variants that the configuration no longer has: 1 line" in kept.stderr
     assert "former" in checkout.ledger.read_text()
     checkout.run(*LEDGER, "--prune")
     assert "former" not in checkout.ledger.read_text()

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from generator import resources
+
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
 
@@ -18,7 +20,7 @@ def test_this_machine_can_build(cli: Cli, tmp_path: Path) -> None:
     result = cli("doctor", "-o", tmp_path, "--json")
     data = json.loads(result.stdout)
     assert result.exit_code == 0
-    assert data["can"][:3] == ["plan", "generate", "build"]
+    assert data["can"][:4] == ["plan", "generate", "build", "emulate"]
     versions = {finding["name"]: finding["found"] for finding in data["findings"]}
     assert versions["pydantic"] == importlib.metadata.version("pydantic")
     assert versions["Python"].startswith(".".join(map(str, sys.version_info[:3])))
@@ -38,7 +40,23 @@ def test_a_missing_package_stops_its_step_and_those_after(
     result = cli("doctor", "-o", tmp_path)
     assert result.exit_code == 1
     assert "Jinja2: pip install Jinja2" in result.stderr
-    assert "this machine can: plan; it cannot: generate, build, validate" in result.stderr.replace("\n", " ")
+    assert (
+        result.stdout.splitlines()[-1] == "this machine can: plan; it cannot: generate, build, emulate, validate, bench"
+    )
+
+
+def test_torch_is_advised_as_this_installation_can_have_it(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: _absent(name))
+    assert "torch: pip install -e '.[gpu]'" in cli("doctor", "-o", tmp_path).stderr
+    monkeypatch.setattr(resources, "checkout", lambda: None)
+    findings = json.loads(cli("doctor", "-o", tmp_path, "--json").stdout)["findings"]
+    assert {f["name"]: f["remedy"] for f in findings}["torch"] == "pip install 'warpwright[gpu]'"
+
+
+def _absent(name: str) -> str:
+    raise importlib.metadata.PackageNotFoundError(name)
 
 
 def test_an_output_folder_that_cannot_be_made_is_found(cli: Cli, tmp_path: Path) -> None:

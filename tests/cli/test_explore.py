@@ -35,6 +35,19 @@ def test_plan_counts_what_each_predicate_removed(cli: Cli, config: Path) -> None
     assert len(data["points"]) == 2
 
 
+def test_plan_says_nothing_of_what_removed_nothing(cli: Cli, config: Path) -> None:
+    config.write_text(config.read_text() + "where:\n  - tile.n < 128\n  - stages < 100\n")
+    stderr = cli("plan", config).stderr
+    assert "1 left out by `where`: tile.n < 128" in stderr
+    assert "stages < 100" not in stderr
+
+
+def test_plan_only_shows_the_names_that_contain_it(cli: Cli, config: Path) -> None:
+    data = json.loads(cli("plan", config, "--only", "128x128", "--json").stdout)
+    assert [point["label"] for point in data["points"]] == ["f16-kkn-128x128x64-c1x1-s2-coop2"]
+    assert "1 point, 1 legal" in cli("plan", config, "--only", "128x128").stderr
+
+
 def test_where_that_leaves_nothing_is_a_configuration_error(cli: Cli, config: Path) -> None:
     config.write_text(config.read_text() + "where:\n  - tile.n > 1000\n")
     result = cli("plan", config)

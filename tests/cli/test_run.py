@@ -174,6 +174,21 @@ def test_usage_errors_are_exit_2(
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize("command", ["run", "emulate", "explain", "plan", "show"])
+def test_a_file_that_is_not_there_is_said_so(cli: Cli, tmp_path: Path, command: str) -> None:
+    result = cli(command, "quikstart.yaml", "-o", tmp_path)
+    assert result.exit_code == 2
+    assert "quikstart.yaml: no such file; did you mean quickstart?" in result.stderr
+
+
+def test_a_traceback_that_is_asked_for_keeps_the_exit_code(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPWRIGHT_TRACEBACK", "1")
+    result = cli("run", "absent.yaml")
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert "error: absent.yaml: no such file" in result.stderr
+
+
 def test_output_folder_that_is_a_file_is_exit_2(cli: Cli, config: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").touch()
     result = cli("run", config, "-o", tmp_path / "taken")

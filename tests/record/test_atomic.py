@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from generator.errors import naming
 from generator.record import read_json, write_json, write_text
 
 
@@ -40,6 +41,12 @@ def test_files_are_as_readable_as_the_umask_allows(tmp_path: Path) -> None:
     ordinary.touch()
     write_text(tmp_path / "written", "x")
     assert stat.S_IMODE((tmp_path / "written").stat().st_mode) == stat.S_IMODE(ordinary.stat().st_mode)
+
+
+def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left") as caught, naming(tmp_path / "plan.json"):
+        Path("/dev/full").write_text("x")
+    assert caught.value.filename == str(tmp_path / "plan.json")
 
 
 def _write_many(path: Path, letter: str) -> None:

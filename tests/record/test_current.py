@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from generator.record import note_current, obsolete_in
@@ -26,6 +27,9 @@ def test_two_files_with_one_name_keep_each_others_variants(tmp_path: Path) -> No
     assert obsolete_in(out) == {"b-0123456789ab", "c-0123456789ab"}
     assert note_current(out, two, ["b-0123456789ab"]) == [str(one)]
     assert obsolete_in(out) == {"c-0123456789ab"}
+    shutil.copytree(tmp_path, tmp_path.with_name("copy"))  # one whose files have other paths
+    copied = tmp_path.with_name("copy")
+    assert note_current(copied / "out", copied / "one.yaml", ["a-0123456789ab"]) == [str(copied / "two.yaml")]
     one.unlink()
     assert note_current(out, two, ["b-0123456789ab"]) == []
     assert obsolete_in(out) == {"a-0123456789ab", "c-0123456789ab"}
