@@ -56,7 +56,8 @@ def _occupancy(plan: Plan) -> str:
     return (
         f"    {plan.threads} threads, {plan.entry_registers} registers each at entry, "
         f"{plan.facts['accumulators']} accumulators per consumer thread\n"
-        f"    {ctas} CTA per SM (shared memory allows {by_memory}, registers {by_registers}, threads {by_threads})"
+        f"    {_count(ctas, 'CTA')} per SM "
+        f"(shared memory allows {by_memory}, registers {by_registers}, threads {by_threads})"
     )
 
 
@@ -84,8 +85,13 @@ def _prediction(plan: Plan, problem: Extents, device: Device) -> str:
     stages = int(plan.facts["stages"])
     verdict = "enough" if stages >= p.stages_needed else "too few"
     return (
-        f"    {p.tiles} tiles on {p.ctas} CTAs: {p.waves} waves\n"
+        f"    {_count(p.tiles, 'tile')} on {_count(p.ctas, 'CTA')}: {_count(p.waves, 'wave')}\n"
         f"{tables.text_table(rows)}\n"
-        f"    hiding the latency of a load takes {p.stages_needed} stages; {stages} are {verdict}\n"
-        f"    {p.seconds * 1e6:.1f} us, {p.tflops:.0f} TFLOP/s, bound by {p.bound}"
+        f"    hiding the latency of a load takes {_count(p.stages_needed, 'stage')}; {stages} are {verdict}\n"
+        f"    {p.seconds * 1e6:.1f} us, {p.tflops:.0f} TFLOP/s, bound by {p.bound}; "
+        "without the epilogue's arithmetic"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

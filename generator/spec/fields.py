@@ -123,20 +123,30 @@ def _words(node: Schema) -> str:
 
 
 def nearest(path: Path, value: Any) -> str:
-    """The legal value nearest to `value` (as read, or the text of what could not be), empty where none is near."""
+    """The legal value nearest to `value` (as read, or the text of what could not be), empty where none is near.
+
+    Empty too for numbers of a design that are too small: how small they may be is up to the rules of the plan.
+    """
     nodes = _at(path)
     number = _number(value)
     integers = [node for node in nodes if node["type"] == "integer" and "const" not in node]
     if integers and number is not None:
         low, high = integers[0].get("minimum", number), integers[0].get("maximum", number)
-        return str(max(low, min(high, number)))
+        return "" if number < low and path[0] == "design" else str(max(low, min(high, number)))
     choices = _choices(nodes)
     if len(choices) == 1 and len(nodes) == 1:
         return show(choices[0])
-    kind = "object" if isinstance(value, dict) else "string" if isinstance(value, str) else ""
-    if value and any(item["type"] == kind for node in nodes if "items" in node for item in _flat(node["items"])):
+    items = [item for node in nodes if "items" in node for item in _flat(node["items"])]
+    if value and any(_suits(item, value) for item in items):
         return show((value,))
     return nearest_name(str(value), [choice for choice in choices if isinstance(choice, str)])
+
+
+def _suits(item: Schema, value: Any) -> bool:
+    """Whether one value, alone in a list, would do as far as its choices and keys go."""
+    if isinstance(value, dict):
+        return item["type"] == "object" and set(item.get("required", ())) <= set(value) <= set(item["properties"])
+    return item["type"] == "string" and isinstance(value, str) and value in item.get("enum", [value])
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str:

@@ -45,6 +45,7 @@ class _Loader:
         self.document = document
         self.errors = [*document.errors, *(self.refused(path, error) for path, error in document.bad.items())]
         self.places: list[Path] = [("sweep",)]  # of the products of the sweep
+        self.meant: set[Path] = set()  # fields that misspelt keys stand for: they are not missing as well
         self.checked: dict[tuple[str, str], dict[Path, Fault]] = {}  # sweep values that were looked at before
 
     def load(self) -> Spec:
@@ -57,7 +58,7 @@ class _Loader:
         head = {key: value for key, value in data.items() if key != "sweep"}
         tree = {**head, **base}
         faults = check(SpecFile, tree)
-        for path, kind in faults.items():
+        for path, kind in _unknown_first(faults):
             if kind != "missing" or path[0] not in ("kernel", "design"):
                 self.add(path, path, kind, tree)
         products = self.sweep(data)
@@ -95,10 +96,14 @@ class _Loader:
             return
         key = dotted(field)
         if kind == "missing":
+            if any(field[: len(meant)] == meant[: len(field)] for meant in self.meant):
+                return
             self.errors.append(self.error(at, key, None, f"missing{note}: {fields.rule(field)}"))
         elif kind == "unknown":
             names = _top_keys() if len(field) == 1 else fields.keys(field[:-1])
             near = fields.nearest_name(str(field[-1]), names)
+            if near:
+                self.meant.add((*field[:-1], near))
             rule = "unknown key" if near else f"unknown key: there are {', '.join(names)}"
             self.errors.append(self.error(at, key, None, rule, near, "known key"))
         else:
@@ -140,28 +145,32 @@ class _Loader:
             return ()
         if key not in fields.field_paths():
             near = fields.nearest_name(key, fields.field_paths())
+            if near:
+                self.meant.add(tuple(near.split(".")))
             rule = "no field of kernel or design has this path"
             self.errors.append(self.error(here, key, None, rule, near, "field"))
             return ()
+        field = tuple(key.split("."))
         if not isinstance(values, tuple) or not values:
-            near = show((values,)) if values not in (None, ()) else ""
+            alone = values not in (None, ()) and not self.in_place(key, field, values)
+            near = show((values,)) if alone else ""
             self.errors.append(self.error(here, key, show(values), "a list of one or more values", near))
             return ()
         if outer := next((other for other in product if key.startswith(f"{other}.")), None):
             rule = f"part of {outer}, which the same product sweeps: give one of the two"
             self.errors.append(self.error(here, key, None, rule))
             return ()
-        field = tuple(key.split("."))
         for index, value in enumerate(values):
             tree = written_out(overlay({}, field, value))
-            for path, kind in self.in_place(key, field, value, tree).items():
+            for path, kind in _unknown_first(self.in_place(key, field, value)):
                 self.add((*here, index, *path[len(field) :]), path, kind, tree)
         return values
 
-    def in_place(self, key: str, field: Path, value: Any, tree: dict[str, Any]) -> dict[Path, Fault]:
+    def in_place(self, key: str, field: tuple[str, ...], value: Any) -> dict[Path, Fault]:
+        """What is wrong with a value of a swept field, as if it stood in the field itself."""
         known = self.checked.get((key, repr(value)))
         if known is None:
-            found = check(PointFields, tree)
+            found = check(PointFields, written_out(overlay({}, field, value)))
             known = {path: kind for path, kind in found.items() if path[: len(field)] == field}
             self.checked[key, repr(value)] = known
         return known
@@ -229,6 +238,10 @@ class _Loader:
                 if key == name or key.startswith(f"{name}."):
                     return (*at, name)
         return tuple(key.split("."))
+
+
+def _unknown_first(faults: Mapping[Path, Fault]) -> list[tuple[Path, Fault]]:
+    return sorted(faults.items(), key=lambda fault: fault[1] != "unknown")
 
 
 def _field(at: Path) -> Path:
