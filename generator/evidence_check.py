@@ -78,7 +78,7 @@ def check(exploration: Exploration, lines: Sequence[LedgerLine], required: Itera
         for (method, problem), cases in found.items()
     ]
     return Report(
-        config=exploration.label,
+        config=exploration.label if exploration.shipped else exploration.typed,
         legal=len(exploration.legal),
         correct=sum(variant.status == "correct" for variant in exploration.legal),
         illegal=dict(Counter(v.rule for variant in exploration.variants for v in variant.plan.violations)),

@@ -88,7 +88,11 @@ class Exploration:
     @property
     def typed(self) -> str:
         """The configuration as a person would type it here: the path that was given, or a shipped one's name."""
-        return self.file.stem if self.file.parent == resources.configs() else str(self.file)
+        return self.file.stem if self.shipped else str(self.file)
+
+    @property
+    def shipped(self) -> bool:
+        return self.file.parent == resources.configs()
 
     @property
     def folder(self) -> Path:

@@ -22,7 +22,11 @@ def bundle(
     config: ConfigArgument,
     directory: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The bundle's folder.")],
     python: Annotated[
-        str, typer.Option(metavar="X.Y", help="Python of the GPU host, 3.10 to 3.13; it need not be this one.")
+        str,
+        typer.Option(
+            metavar="X.Y",
+            help="Python of the GPU host, 3.10 to 3.13; not this machine's. 3.12 is that of Ubuntu 24.04.",
+        ),
     ] = "3.12",
     wheel: Annotated[
         Path | None, typer.Option(metavar="FILE", help="apache-tvm-ffi's wheel for it, where pip cannot fetch it.")

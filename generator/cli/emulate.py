@@ -93,7 +93,8 @@ def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
     unbuilt = [folder for folder in found if not (folder.path / "kernel.ptx").is_file()]
     if unbuilt or not found:
         what = f"{unbuilt[0].path}: not built" if unbuilt else "no point is legal"
-        raise UserError(f"{target}: {what}; `warpwright run {config}` builds and emulates")
+        whole = config if resources.resolve_config(config).is_file() else found[0].path.parent.name
+        raise UserError(f"{target}: {what}; `warpwright run {whole}` builds and emulates")
     return found
 
 

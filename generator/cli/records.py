@@ -134,7 +134,7 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any],
             "registers at launch": plan.get("entry_registers"),
             "MMA": (plan.get("mma") or {}).get("instruction"),
             **{f"warps of {role['name']}": _warps(role) for role in plan.get("roles", ())},
-            "more": f"warpwright explain {folder.path.name}",
+            "more": f"warpwright explain {folder.path}",
         },
     )
     _print_arguments(plan.get("arguments") or [])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from generator.record import folders_in, read_json, write_json
-from generator.resources import templates
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -225,10 +224,6 @@ def test_two_files_with_one_name_are_told_of_each_other(cli: Cli, config: Path, 
     assert f"{other} and {config} have one name, small" in stderr
 
 
-@pytest.mark.skipif(
-    "--only {{" not in (templates() / "gemm/sm_90a/kernel.py.j2").read_text(),
-    reason="the template's line is of an option that there is not",
-)
 def test_the_line_in_a_kernels_head_renders_that_kernel(
     cli: Cli, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
