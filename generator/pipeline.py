@@ -165,7 +165,7 @@ def render(exploration: Exploration) -> list[str]:
         kept = variant.folder.write_source(variant.source)
         if kept:
             notes.append(f"{variant.name}: kernel.py had been edited; it is rendered anew, the edited one is {kept}")
-    if exploration.rendered:
+    if exploration.rendered or exploration.folder.is_dir():
         for other in note_current(exploration.folder, exploration.file, exploration.current):
             notes.append(
                 f"{exploration.file} and {other} have one name, {exploration.spec.name}, and so share "

@@ -82,7 +82,7 @@ def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
     from generator.plan import folder_name
 
     config = target.partition(":")[0]
-    if not resources.resolve_config(config).is_file():
+    if config == target and not resources.resolve_config(config).is_file():
         found = [find_folder(target, out)]
     elif config != target:
         plan, _ = find_plan(target, out)

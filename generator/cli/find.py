@@ -79,8 +79,8 @@ def find_plan(point: str, out: Path) -> tuple[Plan, Any]:
     """
     from generator.spec import Problem
 
-    config, _, which = point.partition(":")
-    if resources.resolve_config(config).is_file():
+    config, colon, which = point.partition(":")
+    if colon or resources.resolve_config(config).is_file():
         return _plan_of_config(config, which, out)
     from generator.device.variant import VariantError, plan_from_json
 

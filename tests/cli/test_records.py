@@ -124,6 +124,12 @@ def test_an_obsolete_folder_does_not_make_a_label_ambiguous(cli: Cli, out: Path,
     assert [name for name, note in listed.items() if note] == [obsolete.name]
 
 
+def test_folders_are_obsolete_too_where_no_point_is_legal_any_more(cli: Cli, config: Path, out: Path) -> None:
+    config.write_text(config.read_text().replace("  - design.tile.n: [64, 128]\n", ""))
+    assert cli("generate", config, "-o", out).exit_code == 1
+    assert {row["note"] for row in json.loads(cli("list", "-o", out, "--json").stdout)} == {"obsolete"}
+
+
 def test_clean_lists_and_then_deletes_what_is_obsolete(cli: Cli, config: Path, out: Path, obsolete: Path) -> None:
     edited = obsolete.with_name(f"{obsolete.name[:-8]}11111111")
     shutil.copytree(obsolete, edited)

@@ -173,11 +173,17 @@ def test_usage_errors_are_exit_2(
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("command", ["run", "emulate", "explain", "plan", "show"])
-def test_a_file_that_is_not_there_is_said_so(cli: Cli, tmp_path: Path, command: str) -> None:
-    result = cli(command, "quikstart.yaml", "-o", tmp_path)
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [
+        *((command, "quikstart.yaml") for command in ("run", "plan", "emulate", "explain", "show")),
+        *((command, "quikstart:0") for command in ("emulate", "explain")),
+    ],
+)
+def test_a_file_that_is_not_there_is_said_so(cli: Cli, tmp_path: Path, command: str, target: str) -> None:
+    result = cli(command, target, "-o", tmp_path)
     assert result.exit_code == 2
-    assert "quikstart.yaml: no such file; did you mean quickstart?" in result.stderr
+    assert f"{target.removesuffix(':0')}: no such file; did you mean quickstart?" in result.stderr
 
 
 def test_a_traceback_that_is_asked_for_keeps_the_exit_code(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
