@@ -55,7 +55,7 @@ def _at(path: Path) -> list[Schema]:
     for step in path:
         below = [n["items"] if isinstance(step, int) else n["properties"][step] for n in nodes if _has(n, step)]
         nodes = [alternative for node in below for alternative in _flat(node)]
-    return nodes
+    return [node for node in nodes if {"type", "enum", "const"} & node.keys()]  # not so `sweep`, which takes anything
 
 
 def _has(node: Schema, step: str | int) -> bool:

@@ -84,7 +84,7 @@ class _Loader:
         field = _field(at)
         takes = fields.rule(field)
         if not takes:
-            return error
+            return dataclasses.replace(error, nearest="")  # what is legal there cannot be told
         free_text = "string" in fields.accepts(field)[0]
         near = fields.nearest(field, error.value) or (error.nearest if free_text else "")
         rule = f"{error.rule}; the field takes {takes}"

@@ -149,6 +149,7 @@ CASES = [
         [(16, "design.tile.n", None, "part of design.tile", "")],
     ),
     ("sweep of nothing", {15: "sweep: []", 16: "", 17: ""}, [(15, "sweep", "[]", "a mapping of fields", "")]),
+    ("sweep of a surprise", {15: "sweep: 1e3", 16: "", 17: ""}, [(15, "sweep", "1e3", "exponents", "")]),
     ("sweep product", {15: "sweep: [3]", 16: "", 17: ""}, [(15, "sweep[0]", "3", "mapping of fields to lists", "")]),
     (
         "half of a subtree",
