@@ -12,7 +12,7 @@ from generator.canonical import plain
 from generator.cli.app import JobsOption, JsonOption, OutOption, app
 from generator.cli.emulate import emulate_what_is_new
 from generator.cli.prepare import rendered
-from generator.cli.terminal import print_json, print_table, progress, say
+from generator.cli.terminal import count, print_json, print_table, progress, say
 from generator.errors import UserError
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def _print_reports(reports: Sequence[Report]) -> None:
     ]
     print_table(columns, rows, right=columns[1:-1])
     for report in reports:
-        for rule, count in report.illegal.items():
-            say(f"{report.config}: {count} points are illegal by {rule} (allowed)")
+        for rule, number in report.illegal.items():
+            say(f"{report.config}: {count(number, 'point')} illegal by {rule} (allowed)")
         if not report.legal:
             say(f"{report.config}: no point is legal; warpwright plan {report.config} says why", style="red")
         for complaint in report.complaints:
