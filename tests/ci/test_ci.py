@@ -32,7 +32,7 @@ def test_green_says_how_many_variants_it_checked(green: Checkout) -> None:
     done = green.run("ci")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1].split() == ["configs/shipped.yaml", "1", "1", "1", "1", "passed"]
-    assert "1 points are illegal by" in done.stderr
+    assert "1 point illegal by" in done.stderr
     data = json.loads(green.run("ci", "--json").stdout)
     assert data["passed"]
     assert data["configs"][0]["valid"] == {"built": 1, "emulated": 1}
