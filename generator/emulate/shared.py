@@ -34,7 +34,8 @@ def _span(f: Fiber, number: int, addresses: Any, size: int, align: int, cluster:
         flat = np.where(flat >= SHARED_WINDOW, flat - SHARED_WINDOW, flat)
         offsets = flat & _OFFSET
         rank = int(flat[0]) >> RANK_SHIFT
-        ours = rank < len(warp.cta.cluster.ctas) and offsets.min() >= RESERVED and offsets.max() + size <= warp.cta.size
+        first, last = int(np.min(offsets)), int(np.max(offsets))
+        ours = rank < len(warp.cta.cluster.ctas) and first >= RESERVED and last + size <= warp.cta.size
         if not ours or (offsets % align).any():
             for address in flat.tolist():
                 locate(f, number, address, cluster, size, align)
@@ -102,7 +103,7 @@ def shared_store(f: Fiber, number: int, addresses: Any, values: Array, width: in
 
 def _shared(f: Fiber, addresses: Any) -> bool:
     """Whether generic addresses mean shared memory."""
-    return (addresses if isinstance(addresses, int) else int(addresses[f.lanes.argmax()])) >= SHARED_WINDOW
+    return (addresses if isinstance(addresses, int) else int(addresses[np.argmax(f.lanes)])) >= SHARED_WINDOW
 
 
 def generic_load(f: Fiber, number: int, addresses: Any, width: int, count: int) -> Array:
