@@ -43,8 +43,8 @@ def _span(f: Fiber, number: int, addresses: Any, size: int, align: int, cluster:
             text = "one instruction reaches into several CTAs: not emulated"
             machine.fault("shared-bounds", warp, number, text, fatal=True)
         # an access is aligned to its size, so up to 16 bytes lie in one cell
-        cells = ((offsets >> 4)[:, None] + np.arange((size + 15) // 16)).reshape(-1)
-        found = machine.spans[key] = rank, offsets, np.array(sorted(set(cells.tolist())))
+        touched = ((offsets >> 4)[:, None] + np.arange((size + 15) // 16)).reshape(-1).tolist()
+        found = machine.spans[key] = rank, offsets, np.array(sorted(set(touched)))
     rank, offsets, cells = found
     if rank != warp.cta.rank and not cluster:
         address = addresses if isinstance(addresses, int) else int(addresses[0])
