@@ -16,7 +16,7 @@ Scalar = str | int | float | bool | None
 _NULL = {"", "~", "null", "Null", "NULL"}
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)")
+_FLOAT = re.compile(r"[-+]?[0-9]+\.[0-9]*|\.[0-9]+")
 _LONGEST_INT = 19  # characters: beyond this nothing fits in 64 bits, and Python refuses the conversion at 4,300
 
 
@@ -31,7 +31,8 @@ class Surprise:
 _BOOL_11 = re.compile(r"(?i:yes|no|on|off)")
 _OCTAL = re.compile(r"[-+]?0[0-9_]+")
 _RADIX = re.compile(r"[-+]?0[xXoObB][0-9a-fA-F_]+")
-_UNDERSCORES = re.compile(r"[-+]?[0-9][0-9_]*")
+_SIGNED_POINT = re.compile(r"([-+])(\.[0-9]+)")
+_UNDERSCORES = re.compile(r"(?=.*_)[-+]?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?")
 _SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
 _EXPONENT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
 _NOT_FINITE = re.compile(r"(?i:[-+]?\.inf|\.nan)")
@@ -75,6 +76,10 @@ def _surprise(text: str) -> Surprise | None:
         return Surprise("numbers are written in decimal", "")
     if _UNDERSCORES.fullmatch(text):
         return Surprise("YAML 1.1 reads this as a number, YAML 1.2 as text", text.replace("_", ""))
+    signed = _SIGNED_POINT.fullmatch(text)
+    if signed:
+        plain = f"{signed[1].replace('+', '')}0{signed[2]}"
+        return Surprise("YAML 1.1 reads a sign before a point as text, YAML 1.2 as a number", plain)
     if _SEXAGESIMAL.fullmatch(text):
         return Surprise("YAML 1.1 reads this as a number in base 60, YAML 1.2 as text", f'"{text}"')
     if _EXPONENT.fullmatch(text):
