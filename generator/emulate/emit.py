@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import emit_data, emit_sync
+from . import emit_data, emit_sync, emit_tcgen05
 from .syntax import Instruction
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # the guard of these is applied by narrowing the fiber's mask, so their results are masked by it alone
 NARROWED = {"ld", "st", "atom", "red", "mbarrier", "cp", "ldmatrix", "stmatrix", "elect", "shfl", "vote", "bar"}
-NARROWED |= {"fence", "barrier", "setmaxnreg", "wgmma", "prefetch", "activemask", "redux"}
+NARROWED |= {"fence", "barrier", "setmaxnreg", "wgmma", "tcgen05", "prefetch", "activemask", "redux"}
 _HARMLESS = ("prefetch", "prefetchu", "cp.async.bulk.prefetch", "nanosleep", "griddepcontrol", "fence.proxy.tensormap",
              "discard", "applypriority", "fence.proxy.alias", "membar.cta", "pmevent",
              "fence.acq_rel.cta", "fence.sc.cta")  # fmt: skip
@@ -28,7 +28,7 @@ def known(instruction: Instruction) -> bool:
     return _handler(instruction.opcode) is not None or instruction.opcode.startswith(_HARMLESS)
 
 
-HANDLERS = emit_sync.HANDLERS | emit_data.HANDLERS
+HANDLERS = emit_sync.HANDLERS | emit_data.HANDLERS | emit_tcgen05.HANDLERS
 
 
 def _handler(opcode: str) -> Callable[[BlockWriter, Node], None] | None:

@@ -101,7 +101,7 @@ def _load(w: BlockWriter, n: Node) -> None:
                 w.assign(item, f"int({row}[0]) & {(1 << bits) - 1:#x}")
 
 
-def _matrix(w: BlockWriter, items: Sequence[Operand], kind: str) -> str:
+def matrix(w: BlockWriter, items: Sequence[Operand], kind: str) -> str:
     """(items, 32) unsigned values of registers and immediates."""
     if all(w.flow.is_varying(i) for i in items):
         rows = [w.row_of(i) for i in items]
@@ -119,7 +119,7 @@ def _store(w: BlockWriter, n: Node) -> None:
     items: Sequence[Operand] = source.items if isinstance(source, Vector) else (source,)
     bits = int(n.instruction.parts[-1].lstrip("bfsu"))
     widths = [w.owner.width(i.name) for i in items if isinstance(i, Register)]
-    values = _matrix(w, items, f"u{max([16, bits, *widths])}")  # of wider registers the low bits are stored
+    values = matrix(w, items, f"u{max([16, bits, *widths])}")  # of wider registers the low bits are stored
     address = address_of(w, memory, n.number, lanes=True)
     function, last = _access(n.instruction, "store")
     w.lines.append(f"{function}(f, {n.number}, {address}, {values}, {bits // 8}{last})")
@@ -131,7 +131,7 @@ def _stmatrix(w: BlockWriter, n: Node) -> None:
         raise UnsupportedInstruction(f"{n.instruction.where}: only m8n8 matrices of 16 bits are emulated")
     address = address_of(w, memory, n.number, lanes=True)
     transposed = "trans" in n.instruction.parts
-    w.lines.append(f"stmatrix(f, {n.number}, {address}, {_matrix(w, source.items, 'u32')}, {transposed})")
+    w.lines.append(f"stmatrix(f, {n.number}, {address}, {matrix(w, source.items, 'u32')}, {transposed})")
 
 
 def _ldmatrix(w: BlockWriter, n: Node) -> None:

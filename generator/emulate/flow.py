@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from .syntax import Immediate, Instruction, Kernel, Memory, Operand, Pair, PtxError, Register, Special, Symbol, Vector
 
 SUSPENDING = ("bar.sync", "barrier.sync", "barrier.cta.sync", "bar.cta.sync", "barrier.cluster.wait", "setmaxnreg.inc",
-              "wgmma.wait_group", "cp.async.bulk.wait_group")  # fmt: skip
+              "wgmma.wait_group", "cp.async.bulk.wait_group", "tcgen05.alloc")  # fmt: skip
 _NO_RESULT = {"st", "bra", "ret", "exit", "bar", "barrier", "fence", "membar", "cp", "setmaxnreg", "prefetch"}
 _NO_RESULT |= {"prefetchu", "stmatrix", "red", "trap", "brkpt", "nanosleep", "griddepcontrol", "discard"}
 _NO_RESULT |= {"applypriority"}
+_EFFECTS = _NO_RESULT | {"mbarrier", "ld", "atom", "wgmma", "tcgen05"}
 _VARYING_SPECIAL = ("%tid", "%laneid", "%lanemask")
 _WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 
@@ -52,7 +53,9 @@ def has_result(instruction: Instruction) -> bool:
     """Whether the first operand is written."""
     if instruction.parts[0] in _NO_RESULT or not instruction.operands:
         return False
-    return not isinstance(instruction.operands[0], Memory | Immediate) and instruction.opcode[:11] != "wgmma.fence"
+    if instruction.opcode.startswith(("wgmma.fence", "tcgen05.dealloc")):
+        return False
+    return not isinstance(instruction.operands[0], Memory | Immediate)
 
 
 def defs(instruction: Instruction) -> list[str]:
@@ -124,7 +127,7 @@ class Flow:
     def _mark_spins(self) -> None:
         for block in self.blocks:
             waits = [i for i in block.instructions if i.opcode.startswith(_WAITS)]
-            effects = [i for i in block.instructions if i.parts[0] in _NO_RESULT | {"mbarrier", "ld", "atom", "wgmma"}]
+            effects = [i for i in block.instructions if i.parts[0] in _EFFECTS]
             through = {block.index} | {
                 b.index for b in self.blocks if not b.instructions and b.successors == (block.index,)
             }
@@ -193,7 +196,7 @@ class Flow:
             return list(registers(operands[0].second)) if isinstance(operands[0], Pair) else []
         if instruction.guard and self.is_varying(instruction.guard):
             return written
-        if opcode.startswith(("wgmma.mma", "ldmatrix", "atom", "match")):
+        if opcode.startswith(("wgmma.mma", "tcgen05.ld", "ldmatrix", "atom", "match")):
             return written
         if opcode.startswith(("vote", "redux", "activemask", "ld.param")):
             return []

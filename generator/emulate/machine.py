@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .findings import Report, Stop
-from .order import CELL, LOAD, MMA, STORE, Event, Order
+from .order import CELL, LOAD, MMA, STORE, UMMA, Event, Order
 from .state import EXIT, RESERVED, Cluster, Cta, Fiber, Warp
 
 __all__ = ["RESERVED", "Machine"]
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _COMPLETION = {
     STORE: "cp.async.bulk.wait_group (.read where only the source is used again)",
     MMA: "wgmma.wait_group",
+    UMMA: "tcgen05.commit to an mbarrier on which a warp waits",
 }
 
 

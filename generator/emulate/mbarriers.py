@@ -66,6 +66,16 @@ class MBarrier:
         self.coming_async |= known_async
         self.coming_clock = max(self.coming_clock, warp.clock)
         self.expect(warp, number, expect)
+        self._count(warp, number, count)
+
+    def arrive_async(self, warp: Warp, number: int, known: int, clock: int) -> None:
+        """One arrival by the completion of asynchronous operations, which makes `known` known."""
+        self.coming |= known
+        self.coming_async |= known
+        self.coming_clock = max(self.coming_clock, clock)
+        self._count(warp, number, 1)
+
+    def _count(self, warp: Warp, number: int, count: int) -> None:
         if count > self.pending:
             text = (
                 f"{self}: {counted(count, 'arrival')} here: more arrivals than the phase has; it is in {self.state()}"

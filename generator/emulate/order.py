@@ -24,6 +24,7 @@ CELL = 16  # bytes of shared memory per cell of the shadow
 _LOW = 0xFFFFFFFF
 #: Whose accesses an asynchronous event holds, before the name of the warp.
 LOAD, STORE, MMA = "the TMA load of ", "the TMA store of ", "the wgmma group of the warpgroup of "
+UMMA = "the tcgen05.mma of "
 BARRIER = -1  # the state of a cell that holds a live mbarrier
 Cells = Any  # a slice, or an array of cell numbers
 

@@ -96,9 +96,11 @@ def read_places(ptx: str, located: str, source: str) -> Places:
     for ours, theirs in zip(plain.values(), told.values(), strict=True):
         # Where control arrives from elsewhere, what is above says nothing; labels of inline assembly are inside a line.
         starts = {index for label, index in theirs.labels.items() if "@" not in label}
-        near = 0
+        near, columns = 0, any(column for i in theirs.body for _, _, column in i.loc)
         for index, (instruction, twin) in enumerate(zip(ours.body, theirs.body, strict=True)):
-            line = _line(twin)
+            line = _line(twin, columns)
+            if not columns and line and lines[line - 1].startswith(("def ", "@")):
+                line = 0
             near = line or (0 if index in starts else near)
             if 0 < near <= len(lines):
                 places[instruction.line] = Place(near, _shown(lines[near - 1]), bool(line))
@@ -114,10 +116,13 @@ def _instructions(kernel: Kernel) -> list[tuple[object, ...]]:
     return [(i.opcode, i.guard, i.negated, *map(operand, i.operands)) for i in kernel.body]
 
 
-def _line(instruction: Instruction) -> int:
-    """The innermost line of kernel.py; 0 for none. Column 0 is the compiler's word for a function as a whole."""
+def _line(instruction: Instruction, columns: bool) -> int:
+    """The innermost line of kernel.py; 0 for none.
+
+    Column 0 is the compiler's word for a function as a whole, unless there are no `columns` at all (Python 3.10).
+    """
     for file, line, column in instruction.loc:
-        if Path(file).name == _NAME and column:
+        if Path(file).name == _NAME and (column or not columns):
             return line
     return 0
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .barriers import ClusterBarrier, NamedBarrier
     from .machine import Machine
     from .mbarriers import MBarrier
+    from .tensor_memory import TensorMemory
     from .wgmma import Warpgroup
 
 RESERVED = 1024  # bytes at the start of shared memory that the system keeps: dynamic shared memory starts above
@@ -135,6 +136,7 @@ class Warp:
         self.committed = self.waited = self.issued = 0
         self.cluster_phase: int | None = None  # between barrier.cluster.arrive and wait
         self.registers: int | None = None  # after setmaxnreg
+        self.loading: frozenset[str] = frozenset()  # registers that a tcgen05.ld still fills
         self.register_changes: list[tuple[int, int]] = []
         self.done = False
 
@@ -214,6 +216,7 @@ class Cta:
         self.running = (machine.launch.threads + 31) // 32
         self.free_registers = 0  # in the CTA's pool, for setmaxnreg.inc
         self.wanting: list[Fiber] = []
+        self.tensor: TensorMemory | None = None  # from its first use
 
     def __str__(self) -> str:
         return str(self.ctaid)

@@ -8,6 +8,7 @@ from .machine import Machine
 from .mbarriers import MBarrier
 from .people import counted, ctas_of, warps_of
 from .state import Fiber, Warp
+from .tensor_memory import report_leaks
 
 _SHOWN = 12  # groups of warps that wait alike
 
@@ -40,6 +41,10 @@ def _why(fiber: Fiber) -> tuple[str, dict[str, Any]]:
         group, through = detail
         done = group.commits[through - 1] if through <= len(group.commits) else 0
         return f"wgmma group {through}: {done} of 4 warps have committed it", {"group": through, "committed": done}
+    if kind == "tensor-memory":
+        columns, group = detail
+        text = f"{columns} columns of tensor memory (tcgen05.alloc of cta_group::{group})"
+        return text, {"columns": columns, "group": group}
     wanted, held, free = detail
     text = f"registers: {wanted} per thread wanted, {held} held, {free} free in the CTA's pool"
     return text, {"wanted": wanted, "held": held, "free": free}
@@ -111,6 +116,7 @@ def report_exits(machine: Machine) -> None:
             machine.fault("exit", warp, number, text)
     for cluster in machine.clusters:
         for cta in cluster.ctas:
+            report_leaks(cta)
             for first in range(0, len(cta.warps), 4):
                 changes = {tuple(n for n, _ in w.register_changes) for w in cta.warps[first : first + 4]}
                 if len(changes) > 1:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import barriers, fences, lanes, mbarriers, shared, state, tma, wgmma
+from . import barriers, fences, lanes, mbarriers, shared, state, tcgen05, tensor_copy, tensor_memory, tma, wgmma
 from .alu import NAMES
 from .findings import UnsupportedInstruction
 from .flow import Block, Flow, registers
@@ -56,6 +56,7 @@ class Translator:
         self.counts = {1: 0, 16: 0, 32: 0, 64: 0}
         self.constants: dict[str, Any] = {}
         self.accumulator_of: dict[str, int] = {}
+        self.loaded: frozenset[str] = frozenset()  # registers that a tcgen05.ld fills
         self.params = {p.name: n for n, p in enumerate(kernel.params)}
         self._shared_layout()
         prepared = [[n for i in block.instructions for n in self._nodes(i)] for block in flow.blocks]
@@ -83,7 +84,8 @@ class Translator:
 
     def _namespace(self) -> dict[str, Any]:
         namespace: dict[str, Any] = {**NAMES, "inf": float("inf"), "nan": float("nan")}
-        for module in (mbarriers, barriers, fences, shared, tma, wgmma, state, lanes):
+        blackwell = tensor_memory, tensor_copy, tcgen05
+        for module in (mbarriers, barriers, fences, shared, tma, *blackwell, wgmma, state, lanes):
             namespace |= {k: v for k, v in vars(module).items() if callable(v)}
         # these names would clash: each module calls its own plainly
         renamed = {f"wgmma_{name}": getattr(wgmma, name) for name in ("fence", "mma", "commit", "wait")}
@@ -123,12 +125,15 @@ class Translator:
                         range(self.rows[names[0]], self.rows[names[0]] + len(names))
                     ):
                         raise UnsupportedInstruction(f"{node.instruction.where}: accumulators overlap another list's")
-        every = list(self.accumulator_of)
+        loads = [n for nodes in prepared for n in nodes if n.instruction.opcode.startswith("tcgen05.ld")]
+        self.loaded = _with_copies({name for node in loads for name in node.defs}, prepared)
+        ordered = {"wgmma.fence": list(self.accumulator_of), "tcgen05.wait": list(self.loaded)}
         for nodes in prepared:
             for node in nodes:
-                if node.instruction.opcode.startswith("wgmma.fence"):
-                    node.uses += every
-                    node.defs += every
+                for opcode, every in ordered.items():
+                    if node.instruction.opcode.startswith(opcode):
+                        node.uses += every
+                        node.defs += every
 
     def _place_registers(self) -> None:
         for name, width in self.kernel.registers.items():
@@ -156,3 +161,13 @@ class Translator:
         if width is None:
             raise UnsupportedInstruction(f"register {name} is not declared")
         return width
+
+
+def _with_copies(names: set[str], prepared: list[list[Node]]) -> frozenset[str]:
+    """`names` and the registers that moves copy them to."""
+    moves = [n for nodes in prepared for n in nodes if names and n.instruction.parts[0] == "mov"]
+    while True:
+        more = {name for n in moves if not names.isdisjoint(n.uses) for name in n.defs} - names
+        if not more:
+            return frozenset(names)
+        names |= more

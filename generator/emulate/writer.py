@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import emit
+from . import emit, emit_tcgen05
 from .alu import Operation
 from .emit_operands import special
 from .findings import UnsupportedInstruction
@@ -106,8 +106,10 @@ class BlockWriter:
 
     def _touch(self, group: list[Node]) -> None:
         """Accumulators must be in their registers before ordinary instructions use them."""
-        if group[0].instruction.opcode.startswith("wgmma"):
+        if group[0].instruction.opcode.startswith(("wgmma", "tcgen05.wait", "tcgen05.ld")):
             return
+        if self.owner.loaded:
+            emit_tcgen05.touch(self, group)
         table = self.owner.accumulator_of
         for which in sorted({table[n] for node in group for n in (*node.uses, *node.defs) if n in table}):
             write = any(table.get(n) == which for node in group for n in node.defs)

@@ -1,0 +1,236 @@
+"""Tensor memory of Blackwell: 128 lanes of 512 columns of 32 bits per CTA, its allocation and the order of accesses.
+
+A warp has three masks of what tcgen05 accesses may build on (see `order` for masks of events): what its own waits have
+completed (`done`), what it knew at its last tcgen05.fence::after_thread_sync (`seen`), and of its own MMAs those whose
+commit it has waited for. Others learn of `done` only by what the warp releases after fence::before_thread_sync.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .formats import Array
+from .order import UMMA, Cells, Shadow
+from .shared import shared_store
+from .state import Cta, Fiber, Warp
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+LANES_OF_MEMORY, COLUMNS = 128, 512
+QUARTERS = 4  # of 32 lanes: warp w of a warpgroup reaches quarter w alone; a cell of the shadow is one column of one
+LD, ST, FREE = "the tcgen05.ld of ", "the tcgen05.st of ", "the tcgen05.dealloc by "
+_COMPLETED = {
+    LD: "tcgen05.wait::ld by {0}, then tcgen05.fence::before_thread_sync",
+    ST: "tcgen05.wait::st by {0}, then tcgen05.fence::before_thread_sync",
+    UMMA: "tcgen05.commit by {0} to an mbarrier",
+}
+_CELLS: dict[tuple[int, int, int], Array] = {}
+
+
+class TensorThread:
+    """What one warp has in flight in tensor memory, and what it knows of others' accesses. Events are -1 if none."""
+
+    def __init__(self) -> None:
+        self.done = self.seen = self.issued = 0
+        self.open = {LD: -1, ST: -1}  # accesses since the last wait
+        self.reads = -1  # MMAs' accesses of shared memory since the last commit
+        self.writes: dict[Any, int] = {}  # and of tensor memory, by what makes a pipeline (accumulator, shape, kind)
+        self.pipelines: dict[Any, int] = {}  # mask of all such events so far
+
+    def visible(self, warp: Warp, pipeline: Any = None) -> int:
+        return self.done | self.seen | (warp.known & self.issued) | self.pipelines.get(pipeline, 0)
+
+
+class TensorMemory:
+    """The tensor memory of one CTA. `allocations`: first column -> (columns, instruction)."""
+
+    def __init__(self, cta: Cta) -> None:
+        self.cta = cta
+        self.words: Array = np.full((LANES_OF_MEMORY, COLUMNS), 0xFFFFFFFF, dtype=np.uint32)  # NaN until written
+        self.shadow = Shadow(cta.machine.order, QUARTERS * COLUMNS)
+        self.allocations: dict[int, tuple[int, int]] = {}
+        self.owned: Array = np.zeros(COLUMNS, dtype=bool)
+        self.freed: dict[int, int] = {}  # first column -> the instruction that freed it
+        self.queue: list[tuple[Fiber, int, int]] = []  # who waits to allocate: fiber, columns, instruction
+        self.relinquished = -1
+        self.threads: dict[int, TensorThread] = {}
+        self.group = 0
+
+    def thread(self, warp: Warp) -> TensorThread:
+        found = self.threads.get(warp.index)
+        if found is None:
+            found = self.threads[warp.index] = TensorThread()
+        return found
+
+
+def memory_of(cta: Cta) -> TensorMemory:
+    if cta.tensor is None:
+        cta.tensor = TensorMemory(cta)
+    found: TensorMemory = cta.tensor
+    return found
+
+
+def pair_of(f: Fiber, number: int, group: int) -> list[TensorMemory]:
+    """The tensor memories that an instruction of cta_group::`group` concerns, by rank in the pair."""
+    warp = f.warp
+    own = memory_of(warp.cta)
+    if own.group not in (0, group):
+        text = f"cta_group::{group} in a kernel that has used cta_group::{own.group}: all must be alike"
+        warp.machine.fault("tcgen05", warp, number, text, fatal=True)
+    own.group = group
+    if group == 1:
+        return [own]
+    ctas, first = warp.cta.cluster.ctas, warp.cta.rank & ~1
+    if first + 1 >= len(ctas):
+        text = f"cta_group::2 in a cluster of {len(ctas)} CTAs: the CTA of rank {warp.cta.rank} has no peer"
+        warp.machine.fault("tcgen05", warp, number, text, fatal=True)
+    return [memory_of(cta) for cta in ctas[first : first + 2]]
+
+
+def cells_of(first: int, columns: int, quarters: slice) -> Array:
+    key = first, columns, quarters.start * 8 + quarters.stop
+    found = _CELLS.get(key)
+    if found is None:
+        every = np.arange(QUARTERS)[quarters, None] * COLUMNS + np.arange(first, first + columns)
+        found = _CELLS[key] = every.reshape(-1)
+    return found
+
+
+def inside(memory: TensorMemory, warp: Warp, number: int, first: int, columns: int) -> None:
+    """Fault where the columns are not all allocated in that CTA."""
+    if first + columns > COLUMNS or not memory.owned[first : first + columns].all():
+        held = ", ".join(f"{c}..{c + n - 1}" for c, (n, _) in sorted(memory.allocations.items())) or "none"
+        text = f"columns {first}..{first + columns - 1} of tensor memory of CTA {memory.cta}: allocated are {held}"
+        warp.machine.fault("tensor-memory", warp, number, text, fatal=True)
+
+
+def access(memory: TensorMemory, warp: Warp, number: int, cells: Cells, event: int, visible: int, write: bool) -> None:
+    """Note an access and report what it races with."""
+    if write:
+        bad = memory.shadow.write(cells, event, visible, number)
+    else:
+        bad = memory.shadow.read(cells, event, visible, visible, number)
+    machine = warp.machine
+    for other, cell in bad:
+        _report(machine, memory, warp, number, other, cell, event, write)
+
+
+def _report(machine: Machine, memory: TensorMemory, warp: Warp, number: int, other: int, cell: int, event: int,
+            write: bool) -> None:  # fmt: skip
+    quarter, column = divmod(cell, COLUMNS)
+    place = f"lanes {32 * quarter}..{32 * quarter + 31}, column {column} of the tensor memory of CTA {memory.cta}"
+    mine = f"{'write' if write else 'read'} by {machine.order.events[event].actor}\n    {machine.line(number)}"
+    line = machine.program.instructions[number].line
+    if other < 0:
+        machine.report.add("uninitialised-read", f"{place} is read but was never written\n  {mine}", (line,))
+        return
+    earlier = machine.order.events[other]
+    before, wrote = earlier.access(cell, writes_only=not write) or (number, True)
+    how = _COMPLETED.get(earlier.what, "tcgen05.fence::before_thread_sync by {0}").format(earlier.warp)
+    if earlier.warp is not warp:
+        if earlier.what != UMMA:
+            how += " and its arrival at a barrier"
+        how += f"; a wait by {warp}, then tcgen05.fence::after_thread_sync"
+    elif earlier.what == UMMA:
+        how += ", and a wait for it"
+    elif earlier.what != FREE:
+        how = how.split(", then")[0]
+    text = (
+        f"{place}\n  {mine}\n  is not ordered after the {'write' if wrote else 'read'} by {earlier.actor}\n"
+        f"    {machine.line(before)}\n  what would order them: {how}"
+    )
+    machine.report.add("race", text, (line, machine.program.instructions[before].line), column=column)
+
+
+# Allocation --------------------------------------------------------------------------------------------------
+
+
+def _whole_warp(f: Fiber, number: int, what: str) -> None:
+    if f.mask != f.warp.alive:
+        f.warp.machine.fault("convergence", f.warp, number, f"{what} needs all lanes of the warp", fatal=True)
+
+
+def tcgen05_alloc(f: Fiber, number: int, address: int, columns: int, group: int) -> bool:
+    """tcgen05.alloc: the first column goes to shared memory at `address`; True when it is granted."""
+    warp = f.warp
+    if f.token is None:
+        _whole_warp(f, number, "tcgen05.alloc")
+        pair = pair_of(f, number, group)
+        own = memory_of(warp.cta)
+        if not 32 <= columns <= COLUMNS or columns & (columns - 1):
+            text = f"{columns} columns: an allocation is a power of two from 32 to {COLUMNS}"
+            warp.machine.fault("tensor-memory", warp, number, text, fatal=True)
+        if own.relinquished >= 0:
+            text = f"an allocation after the CTA gave up its permit\n    {warp.machine.line(own.relinquished)}"
+            warp.machine.fault("tensor-memory", warp, number, text, fatal=True)
+        own.queue.append((f, columns, number))
+        _grant(pair)
+        if f.token is None:
+            return warp.machine.block(f, "tensor-memory", number, (columns, group))
+    base, f.token = f.token, None
+    shared_store(f, number, address, np.full((1, 32), base, dtype=np.uint32), 4, False)
+    return True
+
+
+def _grant(pair: list[TensorMemory]) -> None:
+    """Serve those who wait, in order, while there is room; a pair of CTAs allocates the same columns together."""
+    while all(memory.queue for memory in pair):
+        (fiber, columns, number), *others = [memory.queue[0] for memory in pair]
+        if any(wanted != columns for _, wanted, _ in others):
+            text = f"the CTAs of a pair allocate {columns} and {others[0][1]} columns together"
+            fiber.warp.machine.fault("tensor-memory", fiber.warp, number, text, fatal=True)
+        owned = np.logical_or.reduce([memory.owned for memory in pair])
+        base = next((c for c in range(0, COLUMNS - columns + 1, 32) if not owned[c : c + columns].any()), -1)
+        if base < 0:
+            return
+        for memory in pair:
+            waiting, _, at = memory.queue.pop(0)
+            memory.allocations[base] = columns, at
+            memory.owned[base : base + columns] = True
+            memory.freed.pop(base, None)
+            memory.shadow.state[cells_of(base, columns, slice(0, QUARTERS))] = 0
+            memory.words[:, base : base + columns] = 0xFFFFFFFF
+            waiting.token = base
+            if waiting.blocked is not None:
+                waiting.warp.machine.ready(waiting)
+
+
+def tcgen05_dealloc(f: Fiber, number: int, address: int, columns: int, group: int) -> None:
+    """tcgen05.dealloc: every access of the columns must be over (it is synchronous: no fence is needed before it)."""
+    warp = f.warp
+    _whole_warp(f, number, "tcgen05.dealloc")
+    pair = pair_of(f, number, group)
+    own = memory_of(warp.cta)
+    held = own.allocations.get(address)
+    if held is None or held[0] != columns:
+        freed = own.freed.get(address)
+        again = f"; it was freed before\n    {warp.machine.line(freed)}" if freed is not None else ""
+        known = f"{held[0]} are allocated there" if held else "nothing is allocated there"
+        text = f"{columns} columns from {address} are freed: {known}{again}"
+        warp.machine.fault("tensor-memory", warp, number, text, fatal=True)
+    event = warp.machine.order.event(FREE, warp, False)
+    cells = cells_of(address, columns, slice(0, QUARTERS))
+    access(own, warp, number, cells, event, warp.known | own.thread(warp).done, True)
+    del own.allocations[address]
+    own.owned[address : address + columns] = False
+    own.freed[address] = number
+    _grant(pair)
+
+
+def tcgen05_relinquish(f: Fiber, number: int, group: int) -> None:
+    _whole_warp(f, number, "tcgen05.relinquish_alloc_permit")
+    pair_of(f, number, group)
+    memory_of(f.warp.cta).relinquished = number
+
+
+def report_leaks(cta: Cta) -> None:
+    """At the end of the launch: what was never freed."""
+    if cta.tensor is None:
+        return
+    for base, (columns, number) in cta.tensor.allocations.items():
+        text = f"columns {base}..{base + columns - 1} of the tensor memory of CTA {cta} are never freed"
+        line = cta.machine.program.instructions[number].line
+        cta.machine.report.add("tensor-memory", f"{text}\n  {cta.machine.line(number)}", (line,))
