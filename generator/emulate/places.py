@@ -99,7 +99,7 @@ def read_places(ptx: str, located: str, source: str) -> Places:
         near, columns = 0, any(column for i in theirs.body for _, _, column in i.loc)
         for index, (instruction, twin) in enumerate(zip(ours.body, theirs.body, strict=True)):
             line = _line(twin, columns)
-            if not columns and line and lines[line - 1].startswith(("def ", "@")):
+            if not columns and 0 < line <= len(lines) and lines[line - 1].startswith(("def ", "@")):
                 line = 0
             near = line or (0 if index in starts else near)
             if 0 < near <= len(lines):
