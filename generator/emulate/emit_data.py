@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def _tensor(w: BlockWriter, n: Node) -> None:
     operands, parts = n.instruction.operands, n.instruction.parts
     number = n.number
-    if "im2col" in n.instruction.opcode or "cta_group" in n.instruction.opcode:
+    if "im2col" in n.instruction.opcode:
         raise UnsupportedInstruction(f"{n.instruction.where}: not emulated")
     first, second = operands[0], operands[1]
     assert isinstance(first, Memory)
@@ -31,7 +31,9 @@ def _tensor(w: BlockWriter, n: Node) -> None:
         return
     mask = single(w, operands[3], number) if "multicast::cluster" in parts else "None"
     target, barrier = address_of(w, first, number), address_of(w, operands[2], number)
-    w.lines.append(f"tensor_load(f, {number}, {target}, {where}, ({coordinates}), {barrier}, {mask})")
+    w.lines.append(
+        f"tensor_load(f, {number}, {target}, {where}, ({coordinates}), {barrier}, {mask}, {'cta_group::2' in parts})"
+    )
 
 
 def _bulk_commit(w: BlockWriter, n: Node) -> None:

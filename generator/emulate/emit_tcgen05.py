@@ -84,7 +84,7 @@ def _copy_shape(n: Node, items: Sequence[Operand]) -> tuple[str, int]:
 
 
 def _ld(w: BlockWriter, n: Node) -> None:
-    target, memory = n.instruction.operands
+    target, memory, *_ = n.instruction.operands
     items: Sequence[Operand] = target.items if isinstance(target, Vector) else (target,)
     shape, repeat = _copy_shape(n, items)
     results = [i for i in items if isinstance(i, Register)]
@@ -96,7 +96,7 @@ def _ld(w: BlockWriter, n: Node) -> None:
 
 
 def _st(w: BlockWriter, n: Node) -> None:
-    memory, source = n.instruction.operands
+    memory, *_, source = n.instruction.operands
     items: Sequence[Operand] = source.items if isinstance(source, Vector) else (source,)
     shape, repeat = _copy_shape(n, items)
     unpack = "unpack::16b" in n.instruction.parts

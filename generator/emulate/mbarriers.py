@@ -180,7 +180,8 @@ def mbarrier_init(f: Fiber, number: int, address: int, count: int) -> None:
         warp.inits = warp.machine.order.event("", warp, False)
         warp.known |= 1 << warp.inits
     cells = slice(offset >> 4, (offset >> 4) + 1)
-    if cta.shadow.state[offset >> 4] > 0:  # a data buffer was here: its accesses must be over
+    beside = cta.tensor is not None and offset ^ 8 in cta.tensor.slots  # the cell's other half, still in use
+    if cta.shadow.state[offset >> 4] > 0 and not beside:  # a data buffer was here: its accesses must be over
         bad = cta.shadow.write(cells, warp.inits, warp.known, number)
         warp.machine.check_order(bad, cta, warp.inits, warp, number, True, False)
     cta.shadow.state[offset >> 4] = BARRIER
@@ -213,6 +214,7 @@ def mbarrier_arrive(f: Fiber, number: int, addresses: Any, count: int, expect: i
             event = warp.machine.order.event("", warp, False)  # the arrival itself: who sees the phase end knows it
             _reach(warp, number, barrier.cta, event)
             barrier.coming |= 1 << event
+            warp.known |= 1 << event  # what the warp releases later comes after its arrival
         barrier.arrive(warp, number, f.mask, count * lanes, expect * lanes)
     return state
 

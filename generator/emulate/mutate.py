@@ -29,6 +29,10 @@ _DELETED = (
     "wgmma.wait_group",
     "cp.async.bulk.commit_group",
     "cp.async.bulk.wait_group",
+    "tcgen05.fence",
+    "tcgen05.commit",
+    "tcgen05.wait",
+    "tcgen05.dealloc",
 )
 _INDEX = re.compile(r"setp\.eq\.\w+\s+(%\w+), (%\w+), (\d+);")
 

@@ -111,6 +111,10 @@ class Shadow:
         bad, changes = [], []
         for value in values:
             writer = (value >> 32) - 1  # BARRIER gives -2
+            if writer == -2:
+                bad.append((writer, self.cell_of(cells, states, value)))
+                changes.append((value, value))
+                continue
             if writer < 0 or not (visible >> writer & 1 or writer == event):
                 bad.append((writer, self.cell_of(cells, states, value)))
             changes.append((value, (value & ~_LOW) | self.order.with_reader(value & _LOW, event, known)))
@@ -138,7 +142,10 @@ class Shadow:
             for reader in self.order.readers[value & _LOW]:
                 if reader != event and not visible >> reader & 1:
                     bad.append((reader, self.cell_of(cells, states, value)))
-        self.state[cells] = (event + 1) << 32
+        if BARRIER in values:
+            self.state[cells] = np.where(states == BARRIER, states, (event + 1) << 32)
+        else:
+            self.state[cells] = (event + 1) << 32
         self.order.events[event].log.append((number, cells, True))
         return bad
 

@@ -52,21 +52,29 @@ def _span(f: Fiber, number: int, addresses: Any, size: int, align: int, cluster:
     return warp.cta.cluster.ctas[rank], offsets, cells
 
 
-def _read(f: Fiber, number: int, cta: Cta, cells: Array) -> None:
+def _beside(cta: Cta, bad: list[tuple[int, int]], offsets: Array, size: int) -> list[tuple[int, int]]:
+    """`bad` without cells where a live mbarrier (-2) is in the half that the accesses leave alone."""
+    touched = {at for first in offsets.tolist() for at in range(first & ~7, first + size, 8)}
+    return bad if touched & cta.mbarriers.keys() else [each for each in bad if each[0] != -2]
+
+
+def _read(f: Fiber, number: int, cta: Cta, cells: Array, offsets: Array, size: int) -> None:
     warp = f.warp
     event = warp.segment if warp.segment >= 0 else warp.event()
     warp.accessing |= f.mask
     bad = cta.shadow.read(cells, event, warp.known, warp.known, number)
     if bad:
+        bad = _beside(cta, bad, offsets, size)
         warp.machine.check_order(bad, cta, event, warp, number, False, False)
 
 
-def _write(f: Fiber, number: int, cta: Cta, cells: Array) -> None:
+def _write(f: Fiber, number: int, cta: Cta, cells: Array, offsets: Array, size: int) -> None:
     warp = f.warp
     event = warp.segment if warp.segment >= 0 else warp.event()
     warp.accessing |= f.mask
     bad = cta.shadow.write(cells, event, warp.known, number)
     if bad:
+        bad = _beside(cta, bad, offsets, size)
         warp.machine.check_order(bad, cta, event, warp, number, True, False)
 
 
@@ -78,7 +86,7 @@ def shared_load(f: Fiber, number: int, addresses: Any, width: int, count: int, c
     if partial and not len(chosen):
         return np.zeros((count, 32), dtype=f"u{width}")
     cta, offsets, cells = _span(f, number, chosen, width * count, width * count, cluster)
-    _read(f, number, cta, cells)
+    _read(f, number, cta, cells, offsets, width * count)
     index = offsets // width
     found: Array = cta.words[width][index + np.arange(count)[:, None] if count > 1 else index[None]]
     if partial:
@@ -96,7 +104,7 @@ def shared_store(f: Fiber, number: int, addresses: Any, values: Array, width: in
     chosen = rows if full else rows[f.lanes]
     if len(chosen):
         cta, offsets, cells = _span(f, number, chosen, width * count, width * count, cluster)
-        _write(f, number, cta, cells)
+        _write(f, number, cta, cells, offsets, width * count)
         index = offsets // width + np.arange(count)[:, None]
         cta.words[width][index] = values if full else values[:, f.lanes]
 
@@ -145,7 +153,7 @@ def _matrix_rows(f: Fiber, number: int, addresses: Any, count: int) -> tuple[Cta
 def stmatrix(f: Fiber, number: int, addresses: Any, data: Array, transposed: bool) -> None:
     """stmatrix.m8n8.b16 of `data` (matrices, 32) uint32: lane l holds row l/4, columns 2(l%4) and the next."""
     cta, cells = _matrix_rows(f, number, addresses, len(data))
-    _write(f, number, cta, cells)
+    _write(f, number, cta, cells, cells * 16, 16)
     if transposed:
         data = data.view(np.uint16).reshape(-1, 8, 8).transpose(0, 2, 1)
     cta.chunks[cells] = np.ascontiguousarray(data).reshape(-1).view(np.complex128)
@@ -154,7 +162,7 @@ def stmatrix(f: Fiber, number: int, addresses: Any, data: Array, transposed: boo
 def ldmatrix(f: Fiber, number: int, addresses: Any, count: int, transposed: bool) -> Array:
     """ldmatrix.m8n8.b16: (count, 32) uint32."""
     cta, cells = _matrix_rows(f, number, addresses, count)
-    _read(f, number, cta, cells)
+    _read(f, number, cta, cells, cells * 16, 16)
     data = cta.chunks[cells].view(np.uint16).reshape(count, 8, 8)
     if transposed:
         data = data.transpose(0, 2, 1)

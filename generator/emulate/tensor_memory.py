@@ -55,6 +55,7 @@ class TensorMemory:
         self.owned: Array = np.zeros(COLUMNS, dtype=bool)
         self.freed: dict[int, int] = {}  # first column -> the instruction that freed it
         self.queue: list[tuple[Fiber, int, int]] = []  # who waits to allocate: fiber, columns, instruction
+        self.slots: set[int] = set()  # 8-byte offsets in shared memory that an allocation's address was written to
         self.relinquished = -1
         self.threads: dict[int, TensorThread] = {}
         self.group = 0
@@ -171,6 +172,7 @@ def tcgen05_alloc(f: Fiber, number: int, address: int, columns: int, group: int)
         if f.token is None:
             return warp.machine.block(f, "tensor-memory", number, (columns, group))
     base, f.token = f.token, None
+    memory_of(warp.cta).slots.add(address & 0xFFFFF8)
     shared_store(f, number, address, np.full((1, 32), base, dtype=np.uint32), 4, False)
     return True
 

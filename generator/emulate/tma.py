@@ -113,8 +113,11 @@ class Copy:
 
 
 def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinates: tuple[int, ...], barrier: int,
-                multicast: int | None) -> None:  # fmt: skip
-    """cp.async.bulk.tensor from global to shared memory; `multicast`: the mask of CTAs, or None."""
+                multicast: int | None, pair: bool = False) -> None:  # fmt: skip
+    """cp.async.bulk.tensor from global to shared memory; `multicast`: the mask of CTAs, or None.
+
+    `pair` (.cta_group::2): the barrier may be the peer's; it is the one of the same rank in each target's pair.
+    """
     warp = f.warp
     machine, own = warp.machine, warp.cta
     index, shape = _tensor_map(f, number, map_address)
@@ -137,6 +140,10 @@ def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinate
     barriers = []
     for each in targets:
         owner = each if multicast is not None else bar_cta
+        if pair:
+            owner = ctas[each.rank & ~1 | bar_cta.rank & 1]
+            if owner is not own and owner is not each:
+                reach(warp, number, owner, event)
         barriers.append(lookup(warp, number, owner, bar_offset, warp.known_async))
         if each is not own:
             reach(warp, number, each, event)

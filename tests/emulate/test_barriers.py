@@ -120,7 +120,7 @@ def test_deadlock_says_who_waits_for_what() -> None:
         (INIT.format(count=1) + " @%p1 mbarrier.init.shared::cta.b64 [%r1], 1;\n", "initialised again"),
         (" mbarrier.init.shared::cta.b64 [%r1], 0;\n", "arrival count of 0"),
         (INIT.format(count=1) + " @%p1 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r1], 1048576;\n", "exceeds"),
-        (INIT.format(count=1) + " @%p1 st.shared.b32 [%r1+8], 1;\n", "holds a live mbarrier"),
+        (INIT.format(count=1) + " @%p1 st.shared.b32 [%r1+4], 1;\n", "holds a live mbarrier"),
     ],
 )
 def test_mbarrier_misuse(body: str, what: str) -> None:

@@ -1,4 +1,4 @@
-"""A kernel for sm_100a and how to run it: compiled in a process of its own, launched through its own host code."""
+"""Kernels for sm_100a and how to run them: compiled in a process of its own, launched through their own host code."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from generator.build.ptx_census import kernel_parameters
 from generator.emulate import GlobalMemory, Launch, Module, Options, Result, TensorMap, run, unwritten
 
 _COMPILE = """
-import pathlib, sys
+import importlib, pathlib, sys
 sys.path.insert(0, sys.argv[1])
-import gemm
+gemm = importlib.import_module(sys.argv[2])
 from cutlass import cute
-out = pathlib.Path(sys.argv[2])
+out = pathlib.Path(sys.argv[3])
 compiled = cute.compile(gemm.gemm, *gemm.compile_arguments(), options=f"--enable-tvm-ffi --keep-ptx --dump-dir {out}")
 (out / "kernel.ptx").write_text(compiled.artifacts.PTX)
 compiled.export_to_c(str(out / "kernel.o"), function_name="gemm")
@@ -39,10 +39,11 @@ class Problem:
 
 
 class Kernel:
-    """The built kernel."""
+    """A built kernel; `b_rows`: how many rows of B (N, K) one tensor copy loads."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, b_rows: int) -> None:
         self.ptx = (folder / "kernel.ptx").read_text()
+        self.b_rows = b_rows
         self.host = HostFunction(folder / "kernel.o", "gemm", kernel_parameters(self.ptx))
 
     def run(self, module: Module, problem: Problem, seed: int, **options: Any) -> tuple[Result, bool]:
@@ -57,7 +58,7 @@ class Kernel:
         shapes = {"a": (p.m, p.k), "b": (p.n, p.k), "d": (p.m, p.n)}
         values = [TensorValue(at[n], shapes[n], (x.shape[1], 1), "f16") for n, x in (("a", a), ("b", b), ("d", d))]
         (launch,) = self.host([*values, p.blocks])
-        maps = {0: _map(at["a"], shapes["a"], wide, 128), 2: _map(at["b"], shapes["b"], wide, 128)}
+        maps = {0: _map(at["a"], shapes["a"], wide, 128), 2: _map(at["b"], shapes["b"], wide, self.b_rows)}
         sizes = launch.grid, launch.block, launch.cluster, launch.shared_bytes, launch.params
         result = run(module, Launch(*sizes), maps, memory, seed, Options(clusters=p.clusters, **options))
         expected = (a.astype(np.float32) @ b.astype(np.float32).T).astype(np.float16)
@@ -77,10 +78,10 @@ def _map(address: int, shape: tuple[int, int], stride: int, rows: int) -> Tensor
     return TensorMap(address, shape[::-1], (2 * stride,), (64, rows), 2, "128B")
 
 
-def build(folder: Path) -> Kernel:
-    """Compile gemm.py."""
-    command = [sys.executable, "-c", _COMPILE, str(Path(__file__).parent), str(folder)]
+def build(folder: Path, name: str = "gemm", b_rows: int = 128) -> Kernel:
+    """Compile the module `name` of this folder."""
+    command = [sys.executable, "-c", _COMPILE, str(Path(__file__).parent), name, str(folder)]
     done = subprocess.run(command, env={**os.environ, "CUTE_DSL_ARCH": "sm_100a"}, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"compiling the sm_100a kernel failed:\n{done.stderr[-2000:]}")
-    return Kernel(folder)
+    return Kernel(folder, b_rows)

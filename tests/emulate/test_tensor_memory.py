@@ -1,0 +1,206 @@
+"""Tensor memory: allocation, the order of accesses, and what is reported of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from generator.emulate import UnsupportedInstruction
+
+from .ptx_kit import Outcome, launch
+from .tensor_kit import (
+    AFTER,
+    ALLOC,
+    BARRIER,
+    BEFORE,
+    COMMIT,
+    DEALLOC,
+    SLOT,
+    SYNC,
+    WAIT,
+    WAIT_LD,
+    WAIT_ST,
+    descriptor,
+    instruction,
+    mma,
+    move,
+    run,
+    setup,
+    single,
+)
+
+CLEAR = " setp.ne.b32 %p9, 0, 0;\n"
+A, B = descriptor(0, 16, 1024, 2), descriptor(16384, 16, 1024, 2)
+ISSUE = CLEAR + mma()
+ST, LD = move("st", "32x32b", 4, 4), move("ld", "32x32b", 4, 4)
+
+
+def with_mma(body: str, idesc: int = instruction(128, 16)) -> Outcome:
+    return run(setup(A, B, idesc) + body, {"i": np.zeros(32768, np.uint8)})
+
+
+def alone(body: str, **options: int) -> Outcome:
+    """`body` by one warp, with nothing allocated."""
+    return launch(body, {}, threads=32, shared=SLOT + 64, **options)
+
+
+def alloc(columns: int, slot: int = SLOT) -> str:
+    return f" {ALLOC.format(slot=slot, columns=columns)}\n ld.shared.b32 %r{3 + (slot - SLOT) // 16}, [%r1+{slot}];\n"
+
+
+def free(columns: int, address: str = "%r3") -> str:
+    return f" {DEALLOC.format(address=address, columns=columns)}\n"
+
+
+RELINQUISH = " tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n"
+
+
+@pytest.mark.parametrize("columns", [32, 64, 128, 256, 512])
+def test_allocations_are_powers_of_two_that_are_freed_once(columns: int) -> None:
+    assert alone(alloc(columns) + RELINQUISH + free(columns)).kinds == []
+
+
+def test_two_allocations_do_not_overlap() -> None:
+    body = alloc(256) + alloc(128, SLOT + 16) + f" add.s32 %r5, %r3, 256;\n{free(256)}{free(128, '%r4')}"
+    assert alone(body).kinds == []
+
+
+def test_an_allocation_waits_until_there_is_room() -> None:
+    """Warp 1 wants 512 columns while warp 0 holds 32 of them."""
+    body = f"""
+ setp.ge.u32 %p1, %r0, 32;
+ @%p1 bra OTHER;
+{alloc(32)} bar.sync 1, 64;
+ nanosleep.u32 100;
+{free(32)} bra DONE;
+OTHER:
+ bar.sync 1, 64;
+{alloc(512, SLOT + 16)}{free(512, "%r4")}DONE:
+"""
+    for seed in range(6):
+        assert launch(body, {}, threads=64, shared=SLOT + 64, seed=seed).kinds == []
+    stuck = launch(body.replace(free(32), ""), {}, threads=64, shared=SLOT + 64)
+    assert stuck.kinds == ["deadlock"]
+    assert "512 columns of tensor memory" in stuck.message("deadlock")
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        (alloc(48), "a power of two from 32 to 512"),
+        (alloc(16), "a power of two from 32 to 512"),
+        (alloc(1024), "a power of two from 32 to 512"),
+        (alloc(32), "are never freed"),
+        (alloc(32) + free(32) + free(32), "it was freed before"),
+        (alloc(32) + free(64), "32 are allocated there"),
+        (RELINQUISH + alloc(32), "gave up its permit"),
+        (alloc(32) + move("ld", "32x32b", 64, 64, "%r3"), "allocated are 0..31"),
+        (" mov.b32 %r3, 0;\n" + move("st", "32x32b", 1, 1, "%r3"), "allocated are none"),
+        (alloc(32) + " add.s32 %r3, %r3, 2097152;\n" + move("ld", "32x32b", 1, 1, "%r3"), "reaches lanes 0..31 alone"),
+        (alloc(32) + " add.s32 %r3, %r3, 1048576;\n" + move("ld", "32x32b", 1, 1, "%r3"), "reaches lanes 0..31 alone"),
+    ],
+)
+def test_misuse_of_tensor_memory(body: str, what: str) -> None:
+    outcome = alone(body)
+    assert outcome.kinds == ["tensor-memory"]
+    assert what in outcome.message("tensor-memory")
+
+
+def test_a_pair_needs_a_peer_and_one_kind_of_group() -> None:
+    both = alloc(32).replace("cta_group::1", "cta_group::2")
+    assert "has no peer" in alone(both).message("tcgen05")
+    assert "has used cta_group::1" in alone(alloc(32) + RELINQUISH.replace("::1", "::2")).message("tcgen05")
+
+
+def test_ordered_accesses_are_no_race() -> None:
+    """A store, an MMA of another warp over it, and loads, each waited for and fenced."""
+    body = ST + WAIT_ST + SYNC + single(1, ISSUE + COMMIT, "ISSUED") + WAIT + AFTER + LD + WAIT_LD
+    assert with_mma(body).kinds == []
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        (LD + WAIT_LD, "never written"),
+        (ST + LD + WAIT_LD + WAIT_ST, "tcgen05.wait::st"),
+        (ST + SYNC + single(1, ISSUE + COMMIT, "ISSUED") + WAIT, "tcgen05.wait::st"),
+        (ST + WAIT_ST + " bar.sync 0;\n" + AFTER + single(1, ISSUE + COMMIT, "ISSUED") + WAIT, "before_thread_sync"),
+        (ST + WAIT_ST + BEFORE + " bar.sync 0;\n" + single(1, ISSUE + COMMIT, "ISSUED") + WAIT, "after_thread_sync"),
+        (single(1, ISSUE + COMMIT, "ISSUED") + SYNC + LD + WAIT_LD + WAIT, "tcgen05.commit"),
+        (single(1, ISSUE + COMMIT, "ISSUED") + WAIT + LD + WAIT_LD, "after_thread_sync"),
+        (single(1, ISSUE + COMMIT, "ISSUED"), "tcgen05.commit"),
+        (ST + WAIT_ST + SYNC + LD + SYNC + ST + WAIT_LD + WAIT_ST, "tcgen05.wait::ld"),
+    ],
+)
+def test_what_is_not_ordered_is_found(body: str, hint: str) -> None:
+    outcome = with_mma(body)
+    assert set(outcome.kinds) & {"race", "uninitialised-read"}
+    assert any(hint in finding.message for finding in outcome.result.findings)
+
+
+def test_mmas_of_one_accumulator_are_pipelined_and_others_are_not() -> None:
+    assert with_mma(single(1, ISSUE + ISSUE + COMMIT, "ISSUED") + WAIT + AFTER + LD + WAIT_LD).kinds == []
+    shifted = ISSUE + " add.s32 %r93, %r3, 8;\n" + mma(d="%r93") + COMMIT
+    assert with_mma(single(1, shifted, "ISSUED") + WAIT + AFTER + LD + WAIT_LD).kinds == ["race"]
+
+
+def test_operands_must_not_be_written_before_the_commit_is_waited_for() -> None:
+    overwrite = " st.shared.b32 [%r1], %r0;\n"
+    assert "race" in with_mma(single(1, ISSUE + overwrite + COMMIT, "ISSUED") + WAIT).kinds
+    assert with_mma(single(1, ISSUE + COMMIT, "ISSUED") + WAIT + f" @!%p1 {overwrite.strip()}\n").kinds == []
+
+
+def test_the_commit_is_the_arrival_that_is_waited_for() -> None:
+    outcome = with_mma(single(1, ISSUE, "ISSUED") + WAIT)
+    assert outcome.kinds == ["deadlock"]
+    assert "1 of 1 arrival" in outcome.message("deadlock")
+
+
+def test_registers_of_a_load_are_not_ready_before_its_wait() -> None:
+    use = " add.s32 %r200, %r100, 1;\n"
+    start = ST + WAIT_ST + LD
+    assert with_mma(start + use + WAIT_LD).kinds == ["tcgen05-registers"]
+    assert with_mma(start + " mov.b32 %r201, %r100;\n" + WAIT_LD + use + " add.s32 %r202, %r201, 1;\n").kinds == []
+    copied = start + " mov.b32 %r201, %r100;\n add.s32 %r202, %r201, 1;\n" + WAIT_LD
+    assert with_mma(copied).kinds == ["tcgen05-registers"]
+
+
+@pytest.mark.parametrize(("m", "n"), [(32, 16), (256, 16), (128, 264), (64, 0)])
+def test_the_shape_of_an_mma(m: int, n: int) -> None:
+    assert "tcgen05" in with_mma(single(1, ISSUE, "ISSUED"), instruction(m, n)).kinds
+
+
+def test_one_thread_issues_an_mma() -> None:
+    body = " setp.ne.u32 %p3, %r2, 1;\n @%p3 bra ISSUED;\n" + ISSUE + "ISSUED:\n"
+    assert "issued by 32 lanes" in with_mma(body).message("tcgen05")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " tcgen05.cp.cta_group::1.128x256b [%r3], %rd30;\n",
+        " tcgen05.shift.cta_group::1.down [%r3];\n",
+        " tcgen05.mma.ws.cta_group::1.kind::f16 [%r3], %rd30, %rd31, %r91, %p9;\n",
+        " tcgen05.mma.cta_group::1.kind::i8 [%r3], %rd30, %rd31, %r91, %p9;\n",
+        " tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd30, %rd31, %r91, %p9, 2;\n",
+        " tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r3], %rd30, %rd31, %r91, [%r5], [%r6], %p9;\n",
+        " tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r100}, [%r3], 2;\n",
+        " clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [%r1], [%r1+16];\n",
+    ],
+)
+def test_what_is_not_modelled_is_named(text: str) -> None:
+    with pytest.raises(UnsupportedInstruction) as caught:
+        alone(text)
+    assert text.split()[0].split(".cta_group")[0] in str(caught.value)
+
+
+def test_a_mask_of_output_lanes_is_not_modelled() -> None:
+    text = " mov.b32 %r95, 1;\n" + mma().replace(", %p9;", ", {%r95, %r95, %r95, %r95}, %p9;")
+    with pytest.raises(UnsupportedInstruction, match="disable-output-lane"):
+        with_mma(single(1, CLEAR + text, "ISSUED"))
+
+
+def test_an_mbarrier_beside_the_address_of_an_allocation_is_left_alone() -> None:
+    """The two share sixteen bytes, the unit in which the order of accesses is kept."""
+    assert BARRIER == SLOT + 8
+    assert with_mma("").kinds == []
