@@ -102,6 +102,7 @@ class Options:
     limit: int = 20  # findings
     entry_registers: int = 0  # per thread at launch (0: 65,536 / threads, rounded down to a multiple of 8)
     trace: bool = False
+    tcgen05_fences: bool = True  # tensor memory wants tcgen05.fence beside barriers; else barriers alone order it
     names: Callable[[int], str] = _unnamed
     contracts: Callable[[str], str] = _unnamed
     named: Callable[[int], str] = _unnamed

@@ -34,6 +34,8 @@ _DELETED = (
     "tcgen05.wait",
     "tcgen05.dealloc",
 )
+#: What makes a shared address that of the leader of a pair of CTAs (bit 24 cleared), and of a whole mbarrier.
+_LEADER = ("-16777217", "-16777224")
 _INDEX = re.compile(r"setp\.eq\.\w+\s+(%\w+), (%\w+), (\d+);")
 
 
@@ -62,7 +64,7 @@ def mutants(ptx: str, stages: Iterable[int]) -> list[Mutant]:
     - each synchronising instruction deleted; cluster arrive and wait also as a pair; expect_tx also without its bytes
     - each arrival and thread count, and each transaction count, one up and one down (threads by a warp)
     - each wait_group one looser
-    - each arrival at a peer CTA's barrier kept in the own CTA
+    - each arrival at a peer CTA's barrier kept in the own CTA; likewise of a pair's commits and TMA loads
     - the phase of each wait flipped, which is its initial phase flipped
     - at each use of a stage's index, stages 0 and 1 swapped
     """
@@ -132,7 +134,10 @@ def _phases(body: list[Statement], lines: list[str]) -> Iterator[_Found]:
 
 def _peers(body: list[Statement]) -> Iterator[_Found]:
     for s in body:
-        if s.opcode.startswith("mapa.shared::cluster"):
+        if s.opcode.startswith("tcgen05.commit") and s.opcode.endswith(".multicast::cluster.b64"):
+            alone = s.opcode.replace(".multicast::cluster", "")
+            yield "own CTA in", s.opcode, s.line, [(s.line, f"{alone} {s.operands[0]};")]
+        elif (s.opcode == "and.b32" and s.operands[-1] in _LEADER) or s.opcode.startswith("mapa.shared::cluster"):
             yield "own CTA in", s.opcode, s.line, [(s.line, f"mov.b32 {s.operands[0]}, {s.operands[1]};")]
 
 

@@ -106,6 +106,8 @@ def tcgen05_wait(f: Fiber, number: int, load: bool) -> None:
     if thread.open[what] >= 0:
         thread.done |= 1 << thread.open[what]
         thread.open[what] = -1
+        if not warp.machine.options.tcgen05_fences:
+            warp.learn(thread.done, thread.done)
     if load:
         warp.loading = frozenset()
 

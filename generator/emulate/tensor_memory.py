@@ -41,7 +41,8 @@ class TensorThread:
         self.pipelines: dict[Any, int] = {}  # mask of all such events so far
 
     def visible(self, warp: Warp, pipeline: Any = None) -> int:
-        return self.done | self.seen | (warp.known & self.issued) | self.pipelines.get(pipeline, 0)
+        told = warp.known & self.issued if warp.machine.options.tcgen05_fences else warp.known
+        return self.done | self.seen | told | self.pipelines.get(pipeline, 0)
 
 
 class TensorMemory:

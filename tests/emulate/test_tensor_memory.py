@@ -138,6 +138,16 @@ def test_what_is_not_ordered_is_found(body: str, hint: str) -> None:
     assert any(hint in finding.message for finding in outcome.result.findings)
 
 
+def test_barriers_alone_can_be_taken_to_order_tensor_memory() -> None:
+    """The PTX ISA asks for fences; the pipelines of the DSL go without them."""
+    body = ST + WAIT_ST + " bar.sync 0;\n" + single(1, ISSUE + COMMIT, "ISSUED") + WAIT + LD + WAIT_LD
+    idesc, image = instruction(128, 16), np.zeros(32768, np.uint8)
+    assert "race" in run(setup(A, B, idesc) + body, {"i": image}).kinds
+    assert run(setup(A, B, idesc) + body, {"i": image}, tcgen05_fences=False).kinds == []
+    unwaited = body.replace(WAIT_ST, "")
+    assert "race" in run(setup(A, B, idesc) + unwaited, {"i": image}, tcgen05_fences=False).kinds
+
+
 def test_mmas_of_one_accumulator_are_pipelined_and_others_are_not() -> None:
     assert with_mma(single(1, ISSUE + ISSUE + COMMIT, "ISSUED") + WAIT + AFTER + LD + WAIT_LD).kinds == []
     shifted = ISSUE + " add.s32 %r93, %r3, 8;\n" + mma(d="%r93") + COMMIT
