@@ -16,7 +16,7 @@ __all__ = ["Prediction", "predict"]
 
 #: Seconds from asking for a stage until its bytes begin to flow; then they take their time at L2's rate. Measured on
 #: H200 (4096^3): two stages of 128 x 256 x 64 take 1.1 us each, of which 49,152 bytes at 46.6 B per clock are 0.7;
-#: stages of a few KB take 0.5 us. With it, the predictions of 170 random variants rank as their times do (Spearman 0.87).
+#: stages of a few KB take 0.5 us. Predictions of 170 random variants rank as their times do (Spearman 0.87).
 LOAD_LATENCY = 0.5e-6
 
 
