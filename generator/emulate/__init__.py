@@ -17,9 +17,10 @@ between lanes of one warp (but their order before one lane's arrival is), races 
 
 How it works: `ptx` reads the text, `flow` finds blocks and what differs between lanes, `translate` and `writer`
 turn blocks into Python functions (`alu`, `convert`: arithmetic; `emit*`: the rest), `machine` schedules `state`'s
-fibers through them. `mbarriers`, `barriers`, `fences`, `shared`, `memory`, `tma`, `wgmma`, and for Blackwell `tensor_memory`, `tensor_copy`
-and `tcgen05` are what they call, `order` says what is ordered before what, `stuck` explains hangs. Another arch adds
-modules beside these, a table of handlers beside `emit_data`'s and `emit_tcgen05`'s, and its state to `Cta`.
+fibers through them. `mbarriers`, `barriers`, `fences`, `shared`, `memory`, `tma`, `wgmma`, and for Blackwell
+`tensor_memory`, `tensor_copy` and `tcgen05` are what they call, `order` says what is ordered before what, `stuck`
+explains hangs. Another arch adds modules beside these, a table of handlers beside `emit_data`'s and `emit_tcgen05`'s,
+and its state to `Cta`.
 
 The matrix products are small: set OPENBLAS_NUM_THREADS=1 before numpy is imported, or its threads only spin. These
 modules import numpy and ml_dtypes alone.
