@@ -20,7 +20,7 @@ from .formats import DTYPES, Array
 from .mbarriers import locate, lookup, reach
 from .order import UMMA
 from .state import RESERVED, Cta, Fiber, Warp
-from .tensor_memory import LANES_OF_MEMORY, QUARTERS, TensorMemory, access, cells_of, inside, pair_of
+from .tensor_memory import ALL, LANES_OF_MEMORY, TensorMemory, access, cells_of, inside, pair_of
 
 FLOP_PER_CLOCK = 8192  # dense 16-bit per SM, for the timeline alone
 _FORMATS = {"f16": {0: "f16", 1: "bf16"}, "tf32": {2: "tf32"}, "f8f6f4": {0: "e4m3", 1: "e5m2"}}
@@ -97,12 +97,15 @@ def tcgen05_mma(f: Fiber, number: int, kind: str, group: int, d: int, a: int, a_
         thread.issued |= 1 << event
         thread.pipelines[pipeline] = thread.pipelines.get(pipeline, 0) | 1 << event
     visible = thread.visible(warp, pipeline)
-    if d >> 16:
-        machine.fault("tcgen05", warp, number, f"an accumulator at lane {d >> 16}: it begins at lane 0", fatal=True)
+    low = d >> 16
+    sparse = group == 1 and shape.m == 64  # 16 lanes of each quarter: the other ones may hold another accumulator
+    if low not in ((0, 16) if sparse else (0,)):
+        text = f"an accumulator at lane {low}: it begins at lane 0{' or 16' if sparse else ''}"
+        machine.fault("tcgen05", warp, number, text, fatal=True)
     rows, share = shape.m // group, shape.n // group
     b_parts = [_operand(warp, number, m.cta, b, share, shape.b_type, shape.b_mn, thread.reads) for m in pair]
     right = b_parts[0] if group == 1 else np.concatenate(b_parts)
-    cells = cells_of(first, columns, slice(0, QUARTERS))
+    cells = cells_of(first, columns, slice(low // 16, 8, 2) if sparse else ALL)
     for memory in pair:
         if memory.cta is not warp.cta:
             reach(warp, number, memory.cta, event)
@@ -115,7 +118,7 @@ def tcgen05_mma(f: Fiber, number: int, kind: str, group: int, d: int, a: int, a_
             access(memory, warp, number, cells, event, visible, False)
         access(memory, warp, number, cells, event, visible, True)
         product = left @ right.T
-        _add(memory, first, -product if shape.negate else product, bool(accumulate), shape.d_half, folded)
+        _add(memory, first, low, -product if shape.negate else product, bool(accumulate), shape.d_half, folded)
     began = max(warp.cta.mma_clock, warp.clock)
     flop = 2 * rows * shape.n * (32 // DTYPES[shape.a_type].itemsize)
     warp.cta.mma_clock = began + flop // FLOP_PER_CLOCK
@@ -123,13 +126,15 @@ def tcgen05_mma(f: Fiber, number: int, kind: str, group: int, d: int, a: int, a_
         machine.event("mma", warp, number, began, warp.cta.mma_clock, group=warp.index // 4, wgmmas=1)
 
 
-def _add(memory: TensorMemory, first: int, product: Array, accumulate: bool, half: bool, folded: bool) -> None:
+def _add(
+    memory: TensorMemory, first: int, low: int, product: Array, accumulate: bool, half: bool, folded: bool
+) -> None:
     """Put (rows, N) sums where they lie: M = 64 of one CTA on 16 lanes of each quarter, else one row a lane."""
     if folded:
         product = np.concatenate(np.split(product, 2, axis=1))
     rows, columns = product.shape
     words = memory.words[:, first : first + columns]
-    target = words if rows == LANES_OF_MEMORY else words.reshape(QUARTERS, 32, columns)[:, :16]
+    target = words if rows == LANES_OF_MEMORY else words.reshape(4, 32, columns)[:, low : low + 16]
     new = product.reshape(target.shape)
     if half:
         if accumulate:
@@ -147,7 +152,7 @@ def _tensor_operand(memory: TensorMemory, warp: Warp, number: int, address: int,
         raise UnsupportedInstruction(f"{warp.machine.line(number)}: A in tensor memory with other than 128 rows a CTA")
     first = address & 0xFFFF
     inside(memory, warp, number, first, 8)
-    access(memory, warp, number, cells_of(first, 8, slice(0, QUARTERS)), event, visible, False)
+    access(memory, warp, number, cells_of(first, 8, ALL), event, visible, False)
     return convert(np.ascontiguousarray(memory.words[:, first : first + 8]), kind)
 
 

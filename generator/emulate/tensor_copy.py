@@ -53,14 +53,15 @@ def _locate(f: Fiber, number: int, address: int, shape: str, repeat: int, halves
     first, base = address >> 16, address & 0xFFFF
     wide *= 1 + halves
     quarter = warp.index % 4
-    if first // 32 != quarter or first % 32 + int(lanes.max()) >= 32:
+    if first // 32 != quarter or first % 16 or first % 32 + int(lanes.max()) >= 32:
         text = (
             f"{what} at lane {first}: warp {warp.index} reaches lanes {32 * quarter}..{32 * quarter + 31} alone"
             f" (a quarter by its index modulo 4)"
         )
         machine.fault("tensor-memory", warp, number, text, fatal=True)
     inside(memory, warp, number, base, wide)
-    return memory, first + lanes, base + columns * (1 + halves), cells_of(base, wide, slice(quarter, quarter + 1))
+    bands = slice(first // 16, (first + int(lanes.max())) // 16 + 1, 1)
+    return memory, first + lanes, base + columns * (1 + halves), cells_of(base, wide, bands)
 
 
 def _event(memory: TensorMemory, warp: Warp, what: str) -> int:

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 LANES_OF_MEMORY, COLUMNS = 128, 512
-QUARTERS = 4  # of 32 lanes: warp w of a warpgroup reaches quarter w alone; a cell of the shadow is one column of one
+BANDS = 8  # of 16 lanes: a cell of the shadow is one column of one (accumulators of 64 rows take every other band)
+ALL = slice(0, BANDS, 1)
 LD, ST, FREE = "the tcgen05.ld of ", "the tcgen05.st of ", "the tcgen05.dealloc by "
 _COMPLETED = {
     LD: "tcgen05.wait::ld by {0}, then tcgen05.fence::before_thread_sync",
     ST: "tcgen05.wait::st by {0}, then tcgen05.fence::before_thread_sync",
     UMMA: "tcgen05.commit by {0} to an mbarrier",
 }
-_CELLS: dict[tuple[int, int, int], Array] = {}
+_CELLS: dict[tuple[int, int, int, int], Array] = {}
 
 
 class TensorThread:
@@ -51,7 +52,7 @@ class TensorMemory:
     def __init__(self, cta: Cta) -> None:
         self.cta = cta
         self.words: Array = np.full((LANES_OF_MEMORY, COLUMNS), 0xFFFFFFFF, dtype=np.uint32)  # NaN until written
-        self.shadow = Shadow(cta.machine.order, QUARTERS * COLUMNS)
+        self.shadow = Shadow(cta.machine.order, BANDS * COLUMNS)
         self.allocations: dict[int, tuple[int, int]] = {}
         self.owned: Array = np.zeros(COLUMNS, dtype=bool)
         self.freed: dict[int, int] = {}  # first column -> the instruction that freed it
@@ -92,11 +93,11 @@ def pair_of(f: Fiber, number: int, group: int) -> list[TensorMemory]:
     return [memory_of(cta) for cta in ctas[first : first + 2]]
 
 
-def cells_of(first: int, columns: int, quarters: slice) -> Array:
-    key = first, columns, quarters.start * 8 + quarters.stop
+def cells_of(first: int, columns: int, bands: slice) -> Array:
+    key = first, columns, bands.start, bands.stop * 16 + bands.step
     found = _CELLS.get(key)
     if found is None:
-        every = np.arange(QUARTERS)[quarters, None] * COLUMNS + np.arange(first, first + columns)
+        every = np.arange(BANDS)[bands, None] * COLUMNS + np.arange(first, first + columns)
         found = _CELLS[key] = every.reshape(-1)
     return found
 
@@ -122,8 +123,8 @@ def access(memory: TensorMemory, warp: Warp, number: int, cells: Cells, event: i
 
 def _report(machine: Machine, memory: TensorMemory, warp: Warp, number: int, other: int, cell: int, event: int,
             write: bool) -> None:  # fmt: skip
-    quarter, column = divmod(cell, COLUMNS)
-    place = f"lanes {32 * quarter}..{32 * quarter + 31}, column {column} of the tensor memory of CTA {memory.cta}"
+    band, column = divmod(cell, COLUMNS)
+    place = f"lanes {16 * band}..{16 * band + 15}, column {column} of the tensor memory of CTA {memory.cta}"
     mine = f"{'write' if write else 'read'} by {machine.order.events[event].actor}\n    {machine.line(number)}"
     line = machine.program.instructions[number].line
     if other < 0:
@@ -194,7 +195,7 @@ def _grant(pair: list[TensorMemory]) -> None:
             memory.allocations[base] = columns, at
             memory.owned[base : base + columns] = True
             memory.freed.pop(base, None)
-            memory.shadow.state[cells_of(base, columns, slice(0, QUARTERS))] = 0
+            memory.shadow.state[cells_of(base, columns, ALL)] = 0
             memory.words[:, base : base + columns] = 0xFFFFFFFF
             waiting.token = base
             if waiting.blocked is not None:
@@ -215,7 +216,7 @@ def tcgen05_dealloc(f: Fiber, number: int, address: int, columns: int, group: in
         text = f"{columns} columns from {address} are freed: {known}{again}"
         warp.machine.fault("tensor-memory", warp, number, text, fatal=True)
     event = warp.machine.order.event(FREE, warp, False)
-    cells = cells_of(address, columns, slice(0, QUARTERS))
+    cells = cells_of(address, columns, ALL)
     access(own, warp, number, cells, event, warp.known | own.thread(warp).done, True)
     del own.allocations[address]
     own.owned[address : address + columns] = False

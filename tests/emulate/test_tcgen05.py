@@ -113,10 +113,14 @@ def test_sums_of_128_rows_lie_one_row_a_lane(n: int) -> None:
 
 
 def test_sums_of_64_rows_lie_on_16_lanes_of_each_quarter() -> None:
+    """So two accumulators share columns: lane 16 of the address is the other half."""
     a, b, image = operands(64, 32)
-    outcome, out = product(image, SW128_A, SW128_B, instruction(64, 32), 32, CLEAR + mma())
+    beside = " add.s32 %r93, %r3, 1048576;\n" + mma(d="%r93") + KEEP + mma(d="%r93")
+    outcome, out = product(image, SW128_A, SW128_B, instruction(64, 32), 32, CLEAR + mma() + beside)
     assert outcome.kinds == []
-    np.testing.assert_array_equal(out.view(np.float32).reshape(4, 32, 32)[:, :16].reshape(64, 32), f32(a, b))
+    quarters = out.view(np.float32).reshape(4, 2, 16, 32)
+    np.testing.assert_array_equal(quarters[:, 0].reshape(64, 32), f32(a, b))
+    np.testing.assert_array_equal(quarters[:, 1].reshape(64, 32), 2 * f32(a, b))
 
 
 # bytes of a span, mode in bits 61-63, XOR mask of the address
