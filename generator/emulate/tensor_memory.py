@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .formats import Array
-from .order import UMMA, Cells, Shadow
+from .order import UMMA, Cells, Event, Shadow
 from .shared import shared_store
 from .state import Cta, Fiber, Warp
 
@@ -24,8 +24,8 @@ BANDS = 8  # of 16 lanes: a cell of the shadow is one column of one (accumulator
 ALL = slice(0, BANDS, 1)
 LD, ST, FREE = "the tcgen05.ld of ", "the tcgen05.st of ", "the tcgen05.dealloc by "
 _COMPLETED = {
-    LD: "tcgen05.wait::ld by {0}, then tcgen05.fence::before_thread_sync",
-    ST: "tcgen05.wait::st by {0}, then tcgen05.fence::before_thread_sync",
+    LD: "tcgen05.wait::ld by {0}",
+    ST: "tcgen05.wait::st by {0}",
     UMMA: "tcgen05.commit by {0} to an mbarrier",
 }
 _CELLS: dict[tuple[int, int, int, int], Array] = {}
@@ -132,20 +132,29 @@ def _report(machine: Machine, memory: TensorMemory, warp: Warp, number: int, oth
         return
     earlier = machine.order.events[other]
     before, wrote = earlier.access(cell, writes_only=not write) or (number, True)
-    how = _COMPLETED.get(earlier.what, "tcgen05.fence::before_thread_sync by {0}").format(earlier.warp)
-    if earlier.warp is not warp:
-        if earlier.what != UMMA:
-            how += " and its arrival at a barrier"
-        how += f"; a wait by {warp}, then tcgen05.fence::after_thread_sync"
-    elif earlier.what == UMMA:
-        how += ", and a wait for it"
-    elif earlier.what != FREE:
-        how = how.split(", then")[0]
+    how = _remedy(warp, earlier, other)
     text = (
         f"{place}\n  {mine}\n  is not ordered after the {'write' if wrote else 'read'} by {earlier.actor}\n"
         f"    {machine.line(before)}\n  what would order them: {how}"
     )
     machine.report.add("race", text, (line, machine.program.instructions[before].line), column=column)
+
+
+def _remedy(warp: Warp, earlier: Event, number: int) -> str:
+    """What is missing of: completion, fence, arrival, wait, fence."""
+    other = earlier.warp
+    after = "tcgen05.fence::after_thread_sync"
+    if other is warp:
+        how = _COMPLETED.get(earlier.what, "nothing: the order of the program").format(other)
+        return how + ", and a wait for it" if earlier.what == UMMA else how
+    if warp.known >> number & 1:
+        return f"{after} by {warp}, behind its wait"
+    if earlier.what == UMMA:
+        return f"{_COMPLETED[UMMA].format(other)}; a wait by {warp}, then {after}"
+    complete = memory_of(other.cta).thread(other).done >> number & 1 or earlier.what not in _COMPLETED
+    first = "" if complete else f"{_COMPLETED[earlier.what].format(other)}, then "
+    release = f"tcgen05.fence::before_thread_sync by {other} and its arrival at a barrier"
+    return f"{first}{release}; a wait by {warp}, then {after}"
 
 
 # Allocation --------------------------------------------------------------------------------------------------
