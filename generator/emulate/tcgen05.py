@@ -2,8 +2,8 @@
 
 An MMA is executed when it is issued; whoever uses its operands or its sums without having waited for the mbarrier
 that a later commit arrives at has a race, whatever the schedule. MMAs of one thread with the same accumulator, shape
-and kind are pipelined: they execute in order (PTX ISA, "Pipelined tcgen05 instructions"). MMAs that two threads issue
-to one accumulator are not taken to be pipelined: they want a commit between them.
+and kind are pipelined: they execute in order (PTX ISA, "Pipelined tcgen05 instructions"), and so are those of two
+threads of a CTA with fences and a barrier between them.
 The order of summation in the tensor core is not documented: numpy's float32 product stands for it.
 """
 
@@ -20,7 +20,7 @@ from .formats import DTYPES, Array
 from .mbarriers import locate, lookup, reach
 from .order import UMMA
 from .state import RESERVED, Cta, Fiber, Warp
-from .tensor_memory import ALL, LANES_OF_MEMORY, TensorMemory, access, cells_of, inside, pair_of
+from .tensor_memory import ALL, LANES_OF_MEMORY, TensorMemory, access, cells_of, inside, pair_of, take_over
 
 FLOP_PER_CLOCK = 8192  # dense 16-bit per SM, for the timeline alone
 _FORMATS = {"f16": {0: "f16", 1: "bf16"}, "tf32": {2: "tf32"}, "f8f6f4": {0: "e4m3", 1: "e5m2"}}
@@ -83,7 +83,8 @@ def tcgen05_mma(f: Fiber, number: int, kind: str, group: int, d: int, a: int, a_
     _one_thread(f, number, "tcgen05.mma")
     pair = pair_of(f, number, group)
     shape = _shape(f, number, descriptor, kind, group)
-    thread = pair[warp.cta.rank & 1 if group == 2 else 0].thread(warp)
+    own = pair[warp.cta.rank & 1 if group == 2 else 0]
+    thread = own.thread(warp)
     folded = group == 2 and shape.m == 128  # the second half of N is on lanes 64..127
     columns = shape.n // 2 if folded else shape.n
     first = d & 0xFFFF
@@ -96,6 +97,8 @@ def tcgen05_mma(f: Fiber, number: int, kind: str, group: int, d: int, a: int, a_
         event = thread.writes[pipeline] = order.event(UMMA, warp, True)
         thread.issued |= 1 << event
         thread.pipelines[pipeline] = thread.pipelines.get(pipeline, 0) | 1 << event
+    if own.handed:
+        take_over(own, warp, pipeline)
     visible = thread.visible(warp, pipeline)
     low = d >> 16
     sparse = group == 1 and shape.m == 64  # 16 lanes of each quarter: the other ones may hold another accumulator

@@ -12,7 +12,7 @@ import numpy as np
 
 from .formats import Array
 from .state import Fiber, Warp
-from .tensor_memory import COLUMNS, LD, ST, TensorMemory, access, cells_of, inside, memory_of
+from .tensor_memory import COLUMNS, LD, ST, TensorMemory, access, cells_of, hand_over, inside, memory_of
 
 _T = np.arange(32)
 #: shape: (registers of .x1, columns of .x1, lane and column of each thread, lane and column of each register of .x1)
@@ -116,8 +116,10 @@ def tcgen05_wait(f: Fiber, number: int, load: bool) -> None:
 def tcgen05_fence(f: Fiber, before: bool) -> None:
     """tcgen05.fence: before, what is complete goes with later arrivals; after, what waits have told is visible."""
     warp = f.warp
-    thread = memory_of(warp.cta).thread(warp)
+    memory = memory_of(warp.cta)
+    thread = memory.thread(warp)
     if before:
+        hand_over(memory, warp)
         warp.learn(thread.done, thread.done)
     else:
         thread.seen = warp.known

@@ -61,12 +61,35 @@ class TensorMemory:
         self.relinquished = -1
         self.threads: dict[int, TensorThread] = {}
         self.group = 0
+        self.handed: dict[
+            Any, list[tuple[int, int]]
+        ] = {}  # pipelines that other threads may go on with: see `hand_over`
 
     def thread(self, warp: Warp) -> TensorThread:
         found = self.threads.get(warp.index)
         if found is None:
             found = self.threads[warp.index] = TensorThread()
         return found
+
+
+def hand_over(memory: TensorMemory, warp: Warp) -> None:
+    """At a fence before: who learns of the new event may issue MMAs that are pipelined behind those of `warp`."""
+    thread = memory.thread(warp)
+    if thread.writes:
+        event = warp.machine.order.event(UMMA, warp, True)
+        warp.learn(1 << event, 1 << event)
+        for pipeline in thread.writes:
+            memory.handed.setdefault(pipeline, []).append((event, thread.pipelines[pipeline]))
+        thread.writes.clear()
+
+
+def take_over(memory: TensorMemory, warp: Warp, pipeline: Any) -> None:
+    """Before an MMA: what was handed over to its thread counts as its own."""
+    thread = memory.thread(warp)
+    for event, mask in memory.handed.get(pipeline, ()):
+        if thread.seen >> event & 1:
+            thread.issued |= mask
+            thread.pipelines[pipeline] = thread.pipelines.get(pipeline, 0) | mask
 
 
 def memory_of(cta: Cta) -> TensorMemory:

@@ -154,6 +154,16 @@ def test_mmas_of_one_accumulator_are_pipelined_and_others_are_not() -> None:
     assert with_mma(single(1, shifted, "ISSUED") + WAIT + AFTER + LD + WAIT_LD).kinds == ["race"]
 
 
+def test_threads_go_on_with_a_pipeline_behind_fences_and_a_barrier() -> None:
+    keep = " setp.eq.b32 %p9, 0, 0;\n"
+    first, second = single(1, ISSUE + BEFORE, "FIRST"), single(2, AFTER + keep + mma() + COMMIT, "SECOND")
+    rest = WAIT + AFTER + LD + WAIT_LD
+    assert with_mma(first + " bar.sync 0;\n" + second + rest).kinds == []
+    for fence in (BEFORE, AFTER):
+        body = first + " bar.sync 0;\n" + second
+        assert "race" in with_mma(body.replace(fence, "") + rest).kinds
+
+
 def test_operands_must_not_be_written_before_the_commit_is_waited_for() -> None:
     overwrite = " st.shared.b32 [%r1], %r0;\n"
     assert "race" in with_mma(single(1, ISSUE + overwrite + COMMIT, "ISSUED") + WAIT).kinds
