@@ -218,7 +218,7 @@ def _grant(pair: list[TensorMemory]) -> None:
         if any(wanted != columns for _, wanted, _ in others):
             text = f"the CTAs of a pair allocate {columns} and {others[0][1]} columns together"
             fiber.warp.machine.fault("tensor-memory", fiber.warp, number, text, fatal=True)
-        owned = np.logical_or.reduce([memory.owned for memory in pair])
+        owned = np.any(np.stack([memory.owned for memory in pair]), axis=0)
         base = next((c for c in range(0, COLUMNS - columns + 1, 32) if not owned[c : c + columns].any()), -1)
         if base < 0:
             return
