@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from generator.build import launch_capture
+
 from .findings import EmulatorError, Finding
 
 Swizzle = Literal["none", "32B", "64B", "128B"]
@@ -13,14 +15,8 @@ SPANS = {"none": 0, "32B": 32, "64B": 64, "128B": 128}
 
 
 @dataclass(frozen=True)
-class Launch:
-    """`params` holds the bytes of every kernel parameter in order; tensor maps may be any 128 bytes."""
-
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    cluster: tuple[int, int, int]
-    shared_bytes: int
-    params: tuple[bytes, ...]
+class Launch(launch_capture.Launch):
+    """A launch that can be run; tensor maps among `params` may be any 128 bytes. Raises EmulatorError otherwise."""
 
     def __post_init__(self) -> None:
         for axis, grid, cluster in zip("xyz", self.grid, self.cluster, strict=True):
