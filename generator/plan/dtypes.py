@@ -12,15 +12,14 @@ class Dtype:
     name: str
     bytes: int
     dsl: str  # class in the cutlass package
-    mantissa: int  # stored mantissa bits
 
 
 _DTYPES = {
     d.name: d
     for d in (
-        Dtype("f16", 2, "Float16", 10),
-        Dtype("bf16", 2, "BFloat16", 7),
-        Dtype("f32", 4, "Float32", 23),
+        Dtype("f16", 2, "Float16"),
+        Dtype("bf16", 2, "BFloat16"),
+        Dtype("f32", 4, "Float32"),
     )
 }
 
