@@ -1,4 +1,4 @@
-"""Puts templates, configurations and the evidence ledger into the wheel, where generator/resources.py finds them.
+"""Puts templates, configurations and the evidence ledger into the wheel, where warpwright.resources finds them.
 
 An editable installation takes them from the checkout. The raw results below the ledger stay out: they are large, and
 nothing reads them but people.
@@ -21,6 +21,6 @@ class DataHook(BuildHookInterface):  # type: ignore[type-arg]
         top = Path(self.root)
         found = [path for name in ("templates", "configs") for path in (top / name).rglob("*") if path.is_file()]
         for path in found:
-            build_data["force_include"][str(path)] = f"generator/_data/{path.relative_to(top).as_posix()}"
+            build_data["force_include"][str(path)] = f"warpwright/_data/{path.relative_to(top).as_posix()}"
         for path in (top / "out" / "ledger").glob("*.jsonl"):
-            build_data["force_include"][str(path)] = f"generator/_data/ledger/{path.name}"
+            build_data["force_include"][str(path)] = f"warpwright/_data/ledger/{path.name}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,5 +17,7 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("WARPWRIGHT_")]:
             patch.delenv(name)
+        # Child processes of a test find its doubles (tests.device.doubles) beside the installed package.
+        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]), prepend=os.pathsep)
         patch.setenv("WARPWRIGHT_CACHE", str(shared / "warpwright-cache"))
         yield

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from generator import resources
+from warpwright import resources
 
 
 @pytest.fixture
 def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installed package: data inside it, no pyproject.toml beside it."""
-    package = tmp_path / "site-packages" / "generator"
+    package = tmp_path / "site-packages" / "warpwright"
     (package / "_data" / "configs").mkdir(parents=True)
     (package / "_data" / "templates").mkdir()
     (package / "_data" / "configs" / "quickstart.yaml").touch()

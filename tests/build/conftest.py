@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from generator.build import Artifact, BuildJob, build
-from generator.build.cache import Cache
-from generator.plan.types import Argument, Barrier, Buffer, Mma, Plan, Role, TmaCopy
+from warpwright.build import Artifact, BuildJob, build
+from warpwright.build.cache import Cache
+from warpwright.plan.types import Argument, Barrier, Buffer, Mma, Plan, Role, TmaCopy
 
 SOURCE = Path(__file__).with_name("small_gemm.py").read_text()
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from generator.build import Artifact, BuildJob, Failure, ToolchainError, build, read_artifact, toolchain
-from generator.build.builder import _listings, _Run
-from generator.build.cache import Cache, sha256
-from generator.build.resources import ToolError
-from generator.plan.types import Plan
+from warpwright.build import Artifact, BuildJob, Failure, ToolchainError, build, read_artifact, toolchain
+from warpwright.build.builder import _listings, _Run
+from warpwright.build.cache import Cache, sha256
+from warpwright.build.resources import ToolError
+from warpwright.plan.types import Plan
 
 ROOT = Path(__file__).parents[2]
 FILES = {"kernel.py", "kernel.ptx", "kernel.cubin", "kernel.o", "kernel.so", "compile.log", "build.json"}
@@ -30,7 +30,7 @@ def no_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("the build service was started though nothing had to be compiled")
 
-    monkeypatch.setattr("generator.build.pool.Pool._start", refuse)
+    monkeypatch.setattr("warpwright.build.pool.Pool._start", refuse)
 
 
 def test_built_kernel_matches_its_plan(built: tuple[Artifact, Path], plan: Plan, source: str) -> None:
@@ -227,9 +227,9 @@ from pathlib import Path
 root, out = Path(sys.argv[1]), Path(sys.argv[2])
 sys.path[:0] = [str(root), str(root / "tests" / "build")]
 from conftest import SOURCE, make_plan
-from generator.build import BuildJob, build
-from generator.build.builder import _listings, _Run
-from generator.build.cache import Cache
+from warpwright.build import BuildJob, build
+from warpwright.build.builder import _listings, _Run
+from warpwright.build.cache import Cache
 
 hang = f"import os, time\\nopen({str(out / 'pid')!r}, 'w').write(str(os.getpid()))\\ntime.sleep(99)"
 jobs = [BuildJob(SOURCE, make_plan(), out / "sound"), BuildJob(hang, make_plan(), out / "hang")]

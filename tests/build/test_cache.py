@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from generator.build import toolchain
-from generator.build.cache import Cache, cache_key, cache_root
+from warpwright.build import toolchain
+from warpwright.build.cache import Cache, cache_key, cache_root
 
 KEY = "ab" * 32
 FILES = {"kernel.cubin": b"\x7fELF" * 100, "kernel.ptx": b".version 8.8"}

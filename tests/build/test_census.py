@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from generator.build import Artifact
-from generator.build.ptx_census import kernel_parameters, ptx_census
-from generator.build.ptx_values import Values, statements
-from generator.build.resources import ToolError, disassemble, machine_code, resource_usage
-from generator.build.sass_census import sass_census
+from warpwright.build import Artifact
+from warpwright.build.ptx_census import kernel_parameters, ptx_census
+from warpwright.build.ptx_values import Values, statements
+from warpwright.build.resources import ToolError, disassemble, machine_code, resource_usage
+from warpwright.build.sass_census import sass_census
 
 ENTRY = (
     ".extern .shared .align 1024 .b8 smem[];\n.visible .entry k(\n.param .align 64 .b8 p0[128],\n.param .u32 p1\n)\n"

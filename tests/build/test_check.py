@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from generator.build import Artifact, BuildJob, build
-from generator.build.cache import Cache
-from generator.build.check import check, verdict
-from generator.plan.types import Barrier, Plan
+from warpwright.build import Artifact, BuildJob, build
+from warpwright.build.cache import Cache
+from warpwright.build.check import check, verdict
+from warpwright.plan.types import Barrier, Plan
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from generator.build import Artifact
-from generator.build.launch_capture import CaptureError, HostError, HostFunction, TensorValue, capture, default_values
-from generator.build.ptx_census import kernel_parameters
-from generator.plan.types import Plan
+from warpwright.build import Artifact
+from warpwright.build.launch_capture import CaptureError, HostError, HostFunction, TensorValue, capture, default_values
+from warpwright.build.ptx_census import kernel_parameters
+from warpwright.plan.types import Plan
 
 EXTENTS = {"M": 200, "N": 192, "K": 512}
 

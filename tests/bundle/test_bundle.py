@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from generator.bundle import dependencies, import_results, make_bundle, pack
-from generator.canonical import canonical_json
-from generator.device.cases import CASES, add_cases, write_case
-from generator.device.problems import Problem
-from generator.device.variant import load_variant, plan_from_json
-from generator.errors import UserError
 from tests.device.plans import make_folder, make_plan
 from tests.device.test_compare import emulated
+from warpwright.bundle import dependencies, import_results, make_bundle, pack
+from warpwright.canonical import canonical_json
+from warpwright.device.cases import CASES, add_cases, write_case
+from warpwright.device.problems import Problem
+from warpwright.device.variant import load_variant, plan_from_json
+from warpwright.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -131,8 +131,8 @@ def test_the_bundle_needs_nothing_but_numpy(config: Path) -> None:
     code = (
         "import sys; sys.path[:0] = ['lib']\n"
         "sys.modules.update(dict.fromkeys(['pydantic', 'typer', 'rich', 'jinja2', 'cutlass', 'yaml', 'ml_dtypes']))\n"
-        "import generator.device.runner, generator.device.worker, generator.device.call as call\n"
-        "from generator.epilogue import registry\n"
+        "import warpwright.device.runner, warpwright.device.worker, warpwright.device.call as call\n"
+        "from warpwright.epilogue import registry\n"
         "assert 'relu' in registry.names() and registry.get('gelu_erf')\n"
         "assert call.__file__.startswith(sys.argv[1])\n"
     )

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from generator.bundle import import_results
-from generator.errors import UserError
-from generator.record import Folder, judge
 from tests.device.plans import make_folder
+from warpwright.bundle import import_results
+from warpwright.errors import UserError
+from warpwright.record import Folder, judge
 
 NAME = "double-0123456789ab"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from generator import resources
+from warpwright import resources
 
 CONFIG = """\
 version: 1
@@ -39,9 +39,9 @@ class Checkout:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the copy's own command in it."""
         return subprocess.run(
-            [sys.executable, "-m", "generator", *arguments],
+            [sys.executable, "-m", "warpwright", *arguments],
             cwd=self.top,
-            env={**os.environ, "PYTHONPATH": str(self.top)},
+            env={**os.environ, "PYTHONPATH": str(self.top / "generator")},
             capture_output=True,
             text=True,
             timeout=120,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from generator.cli import app
+from warpwright.cli import app
 
 Cli = Callable[..., Any]
 

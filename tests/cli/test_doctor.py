@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from generator import resources
+from warpwright import resources
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli

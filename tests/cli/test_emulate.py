@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from generator import emulation
-from generator.emulate import mutation, parallel
-from generator.emulate.harness import Subject
-from generator.emulate.mutate import Mutant, mutants
-from generator.record import folders_in
+from warpwright import emulation
+from warpwright.emulate import mutation, parallel
+from warpwright.emulate.harness import Subject
+from warpwright.emulate.mutate import Mutant, mutants
+from warpwright.record import folders_in
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli

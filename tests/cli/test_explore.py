@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from generator.plan import rules as all_rules
-from generator.spec import load
+from warpwright.plan import rules as all_rules
+from warpwright.spec import load
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli

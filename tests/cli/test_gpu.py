@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from generator import gpu
-from generator.device.supervise import Supervisor
-from generator.record import LEVELS, Folder, folders_in
+from warpwright import gpu
+from warpwright.device.supervise import Supervisor
+from warpwright.record import LEVELS, Folder, folders_in
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from generator import __version__
+from warpwright import __version__
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -22,7 +22,7 @@ COMMANDS = (
 
 def test_nothing_heavy_is_imported_to_show_help() -> None:
     program = (
-        "import sys; import generator.cli\n"
+        "import sys; import warpwright.cli\n"
         "print(sorted({'cutlass', 'torch', 'numpy', 'jinja2', 'yaml', 'pydantic', 'rich'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generator import pipeline
-from generator.device import backend
-from generator.device.call import CheckedKernel
-from generator.device.launch import find_runtime
-from generator.record import folders_in
-from generator.resources import configs
 from tests.device.doubles import HostTensor
+from warpwright import pipeline
+from warpwright.device import backend
+from warpwright.device.call import CheckedKernel
+from warpwright.device.launch import find_runtime
+from warpwright.record import folders_in
+from warpwright.resources import configs
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from generator.record import folders_in
+from warpwright.record import folders_in
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from generator.record import folders_in, read_json, write_json
+from warpwright.record import folders_in, read_json, write_json
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -54,7 +54,7 @@ def test_shared_memory_of_the_table_is_what_was_built(cli: Cli, config: Path, ou
 def test_second_run_does_no_work_and_imports_nothing_for_it(config: Path, out: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
     program = (
-        "import sys; from generator.cli import app\n"
+        "import sys; from warpwright.cli import app\n"
         "try: app(sys.argv[1:])\n"
         "except SystemExit as end: assert end.code == 0, end.code\n"
         "print(sorted({'cutlass', 'torch', 'numpy', 'cuda', 'tvm_ffi'} & set(sys.modules)))"
@@ -99,16 +99,16 @@ def test_a_variant_that_hangs_is_exit_1_and_named(cli: Cli, config: Path, out: P
 def test_render_failure_is_the_variants_own(
     cli: Cli, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import generator.render
+    import warpwright.render
 
-    original = generator.render.render
+    original = warpwright.render.render
 
     def faulty(plan: Any, config: str) -> str:
         if "128x128" in plan.label:
             raise KeyError("no such block")
         return original(plan, config)
 
-    monkeypatch.setattr(generator.render, "render", faulty)
+    monkeypatch.setattr(warpwright.render, "render", faulty)
     result = cli("run", config, "-o", tmp_path / "out", "--json")
     assert result.exit_code == 1
     status = {variant["label"]: variant["status"] for variant in json.loads(result.stdout)["variants"]}
@@ -257,7 +257,7 @@ def test_the_installed_program_reports_a_closed_pipe_quietly(config: Path, out: 
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as pipe:
-        command = [sys.executable, "-m", "generator", "run", str(config), "-o", str(out)]
+        command = [sys.executable, "-m", "warpwright", "run", str(config), "-o", str(out)]
         done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=60)
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr

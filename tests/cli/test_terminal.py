@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from generator.cli.terminal import print_json, print_table, progress
+from warpwright.cli.terminal import print_json, print_table, progress
 
 NAME = "bf16.f32-mnn-256x128x64-c2x1-s4-coop2-alpha+beta_c+bias_n.bf16+gelu_tanh"
 COLUMNS = ("variant", "legal", "shared memory", "status")

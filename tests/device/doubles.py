@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from generator.device.backend import CudaBackend
-from generator.device.reference import Chain, Product
-from generator.device.variant import Variant
-from generator.device.xp import NumpyXp, TorchXp, Xp
-from generator.epilogue import registry
-from generator.epilogue.op import EpilogueOp
-from generator.plan.types import Plan
+from warpwright.device.backend import CudaBackend
+from warpwright.device.reference import Chain, Product
+from warpwright.device.variant import Variant
+from warpwright.device.xp import NumpyXp, TorchXp, Xp
+from warpwright.epilogue import registry
+from warpwright.epilogue.op import EpilogueOp
+from warpwright.plan.types import Plan
 
 LONG = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
 

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from generator.canonical import plain
-from generator.epilogue.registry import get
-from generator.plan.types import Argument, Barrier, Mma, Plan
+from warpwright.canonical import plain
+from warpwright.epilogue.registry import get
+from warpwright.plan.types import Argument, Barrier, Mma, Plan
 
 VECTOR_MODE = {"vector_m": "M", "vector_n": "N"}
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from generator.device.bench import Timing, bench, summary
-from generator.device.supervise import Supervisor
-from generator.device.variant import load_variant
 from tests.device.plans import make_folder, make_plan
+from warpwright.device.bench import Timing, bench, summary
+from warpwright.device.supervise import Supervisor
+from warpwright.device.variant import load_variant
 
 HOST = "tests.device.doubles:HostBackend"
 SHORT = Timing(

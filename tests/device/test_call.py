@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generator.device.call import CallError, CheckedKernel
 from tests.device.doubles import HostTensor
 from tests.device.plans import make_plan
+from warpwright.device.call import CallError, CheckedKernel
 
 PLAN = make_plan(epilogue=("alpha", "beta_c", {"op": "bias_n", "dtype": "f32"}))
 M, N, K, L = 24, 40, 16, 2

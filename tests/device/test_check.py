@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generator.device.check import ProductCache, Subject, check_problem, load_subject
-from generator.device.problems import Problem
-from generator.device.variant import load_variant
 from tests.device.doubles import HostBackend, HostKernel
 from tests.device.plans import make_folder, make_plan
+from warpwright.device.check import ProductCache, Subject, check_problem, load_subject
+from warpwright.device.problems import Problem
+from warpwright.device.variant import load_variant
 
 CHAIN = ("alpha", "beta_c", {"op": "bias_m", "dtype": "f32"}, {"op": "bias_n", "dtype": "f32"})
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generator.device.cases import StoredCase, add_cases, case_inputs, inputs_digest, read_case, write_case
-from generator.device.compare import compare
-from generator.device.problems import Problem
-from generator.device.reference import Chain, multiply
-from generator.device.supervise import Supervisor
-from generator.device.variant import load_variant
-from generator.device.xp import NumpyXp
-from generator.epilogue import registry
-from generator.plan.types import Plan
 from tests.device.plans import make_folder, make_plan
+from warpwright.device.cases import StoredCase, add_cases, case_inputs, inputs_digest, read_case, write_case
+from warpwright.device.compare import compare
+from warpwright.device.problems import Problem
+from warpwright.device.reference import Chain, multiply
+from warpwright.device.supervise import Supervisor
+from warpwright.device.variant import load_variant
+from warpwright.device.xp import NumpyXp
+from warpwright.epilogue import registry
+from warpwright.plan.types import Plan
 
 HOST, TORCH = "tests.device.doubles:HostBackend", "tests.device.doubles:TorchHostBackend"
 RAGGED = Problem("ragged", 21, 13, 37)

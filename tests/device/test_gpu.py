@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from generator.device.backend import open_kernel
-from generator.device.bench import Timing, bench
-from generator.device.call import CallError
-from generator.device.launch import LaunchError, find_runtime, max_active_clusters
-from generator.device.supervise import Supervisor
-from generator.device.validate import Validation, validate
-from generator.device.variant import load_variant
 from tests.device.plans import make_folder, make_plan
+from warpwright.device.backend import open_kernel
+from warpwright.device.bench import Timing, bench
+from warpwright.device.call import CallError
+from warpwright.device.launch import LaunchError, find_runtime, max_active_clusters
+from warpwright.device.supervise import Supervisor
+from warpwright.device.validate import Validation, validate
+from warpwright.device.variant import load_variant
 
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from generator.device.launch import (
+from tests.device.plans import make_plan
+from warpwright.device.launch import (
     RUNTIME_VARIABLE,
     LaunchError,
     find_runtime,
@@ -15,7 +16,6 @@ from generator.device.launch import (
     max_active_clusters,
     resident_ctas,
 )
-from tests.device.plans import make_plan
 
 PLAN = make_plan(cluster=(2, 1))
 
@@ -39,7 +39,7 @@ def test_without_a_driver_clusters_are_counted_from_sms(monkeypatch: pytest.Monk
     def no_driver(*_: object) -> int:
         raise OSError("libcuda.so.1: cannot open shared object file")
 
-    monkeypatch.setattr("generator.device.launch._ask_driver", no_driver)
+    monkeypatch.setattr("warpwright.device.launch._ask_driver", no_driver)
     assert max_active_clusters(PLAN, 132) == 66 * resident_ctas(PLAN)
     assert max_active_clusters(replace(PLAN, cluster=(4, 1)), 2) == 1
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from generator.device.reference import Chain, multiply
-from generator.device.xp import NumpyXp
-from generator.epilogue.registry import get
-from generator.plan import plan
-from generator.point import Point
+from warpwright.device.reference import Chain, multiply
+from warpwright.device.xp import NumpyXp
+from warpwright.epilogue.registry import get
+from warpwright.plan import plan
+from warpwright.point import Point
 
 
 def test_an_operation_that_comes_twice_has_operands_of_its_own() -> None:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.device import tensors
-from generator.device import xp as xp_module
-from generator.device.problems import Problem, listed, standard, tiling
-from generator.device.xp import BYTES, POISON, NumpyXp
-from generator.plan.types import Argument
 from tests.device.plans import make_plan
+from warpwright.device import tensors
+from warpwright.device import xp as xp_module
+from warpwright.device.problems import Problem, listed, standard, tiling
+from warpwright.device.xp import BYTES, POISON, NumpyXp
+from warpwright.plan.types import Argument
 
 XP = NumpyXp()
 extent = st.integers(0, 20)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.device.reference import Chain, multiply, sample_rows
-from generator.device.tolerance import accumulation_bound, compare, output_rounding
-from generator.device.xp import BYTES, POISON, NumpyXp
-from generator.epilogue import registry
 from tests.device.plans import make_plan
+from warpwright.device.reference import Chain, multiply, sample_rows
+from warpwright.device.tolerance import accumulation_bound, compare, output_rounding
+from warpwright.device.xp import BYTES, POISON, NumpyXp
+from warpwright.epilogue import registry
 
 XP = NumpyXp()
 INF, NAN = math.inf, math.nan

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from generator.device.supervise import DeviceUnavailableError, Supervisor
-from generator.device.validate import Validation, validate
-from generator.device.variant import load_variant
 from tests.device.plans import make_folder, make_plan
+from warpwright.device.supervise import DeviceUnavailableError, Supervisor
+from warpwright.device.validate import Validation, validate
+from warpwright.device.variant import load_variant
 
 HOST = "tests.device.doubles:HostBackend"
 TORCH = "tests.device.doubles:TorchHostBackend"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from generator import pipeline, resources
-from generator.plan import plan as plan_point
-from generator.plan.types import Plan
+from warpwright import pipeline, resources
+from warpwright.plan import plan as plan_point
+from warpwright.plan.types import Plan
 
 #: A kernel in a cluster of two, and one whose epilogue reads C.
 SMALL = """\

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from generator.emulate import GlobalMemory, Launch, Module, Options, Result, TensorMap, parse, run
+from warpwright.emulate import GlobalMemory, Launch, Module, Options, Result, TensorMap, parse, run
 
 HEADER = """
 .version 8.8

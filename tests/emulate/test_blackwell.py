@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from generator.emulate import Module, parse
-from generator.emulate.mutate import apply, mutants
+from warpwright.emulate import Module, parse
+from warpwright.emulate.mutate import apply, mutants
 
 from .blackwell import Kernel, Problem, build
 

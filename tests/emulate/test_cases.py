@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from generator.bundle.cases import write_cases
-from generator.device.cases import CASES, StoredCase, case_inputs, inputs_digest, read_case
-from generator.device.cases import cases_of as stored_cases
-from generator.device.xp import NumpyXp
-from generator.emulate import harness
-from generator.emulation import emulator_digest
+from warpwright.bundle.cases import write_cases
+from warpwright.device.cases import CASES, StoredCase, case_inputs, inputs_digest, read_case
+from warpwright.device.cases import cases_of as stored_cases
+from warpwright.device.xp import NumpyXp
+from warpwright.emulate import harness
+from warpwright.emulation import emulator_digest
 
 
 def cases_of(folder: Path, target: Path) -> dict[str, StoredCase]:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from generator.build.launch_capture import Launch
-from generator.device.problems import Problem
-from generator.emulate.check_plan import Seen, check_launch, check_plan
-from generator.emulate.machine import RESERVED
-from generator.plan.types import Plan
+from warpwright.build.launch_capture import Launch
+from warpwright.device.problems import Problem
+from warpwright.emulate.check_plan import Seen, check_launch, check_plan
+from warpwright.emulate.machine import RESERVED
+from warpwright.plan.types import Plan
 
 PROBLEM = Problem("p", 256, 128, 100)  # one cluster of two CTAs, two k tiles
 

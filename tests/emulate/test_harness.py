@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from generator import emulation
-from generator.emulate import EmulatorError, UnsupportedInstruction, harness
-from generator.emulate.mutate import Mutant
-from generator.emulate.mutation import mutants_of, read_reasons, trials
-from generator.emulate.verdict import Verdict
+from warpwright import emulation
+from warpwright.emulate import EmulatorError, UnsupportedInstruction, harness
+from warpwright.emulate.mutate import Mutant
+from warpwright.emulate.mutation import mutants_of, read_reasons, trials
+from warpwright.emulate.verdict import Verdict
 
 
 def verdict_of(folder: Path, alter: Callable[[str], str] = lambda ptx: ptx) -> Verdict:

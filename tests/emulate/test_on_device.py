@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from generator.emulate.mutate import Mutant
 from tests.emulate.on_device import mutants
 from tests.emulate.on_device.mutants import CONTROL, HARMLESS, report
 from tests.emulate.on_device.prepare import HANGS, Chosen, choose, emulated, harmless, pack
+from warpwright.emulate.mutate import Mutant
 
 HERE = Path(__file__).parent / "on_device"
 PTX = """\

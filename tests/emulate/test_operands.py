@@ -7,12 +7,12 @@ import struct
 import numpy as np
 import pytest
 
-from generator.device.problems import Problem
-from generator.device.xp import POISON, NumpyXp
-from generator.emulate import EmulatorError, TensorMap
-from generator.emulate.operands import place
-from generator.emulate.tensor_maps import map_parameters, tensor_maps
-from generator.plan.types import Plan
+from warpwright.device.problems import Problem
+from warpwright.device.xp import POISON, NumpyXp
+from warpwright.emulate import EmulatorError, TensorMap
+from warpwright.emulate.operands import place
+from warpwright.emulate.tensor_maps import map_parameters, tensor_maps
+from warpwright.plan.types import Plan
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generator.emulate import TensorMap
+from warpwright.emulate import TensorMap
 
 from .ptx_kit import Outcome, launch
 from .tensor_kit import (

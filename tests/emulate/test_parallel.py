@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from generator.emulate.parallel import each
+from warpwright.emulate.parallel import each
 
 #: In a module of its own, which the processes can import.
 WORK = """
 import os, signal
-from generator.emulate import EmulatorError
+from warpwright.emulate import EmulatorError
 
 def work(folder):
     if folder.name == "refused":

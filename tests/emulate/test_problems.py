@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from generator.device.problems import tiling
-from generator.device.reference import Chain
-from generator.emulate.problems import Case, cases
-from generator.epilogue import registry
-from generator.plan.types import Plan
+from warpwright.device.problems import tiling
+from warpwright.device.reference import Chain
+from warpwright.emulate.problems import Case, cases
+from warpwright.epilogue import registry
+from warpwright.plan.types import Plan
 
 
 def cluster_tiles(plan: Plan, case: Case) -> int:

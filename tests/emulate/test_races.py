@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from generator.emulate import TensorMap
+from warpwright.emulate import TensorMap
 
 from .ptx_kit import launch
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from generator import emulation
-from generator.build import BuildJob, build
-from generator.device.variant import plan_from_json
-from generator.emulate.findings import Finding
-from generator.emulate.places import Place, Places, find_places, read_places
-from generator.emulate.verdict import Defect, Verdict
-from generator.record.atomic import read_json
+from warpwright import emulation
+from warpwright.build import BuildJob, build
+from warpwright.device.variant import plan_from_json
+from warpwright.emulate.findings import Finding
+from warpwright.emulate.places import Place, Places, find_places, read_places
+from warpwright.emulate.verdict import Defect, Verdict
+from warpwright.record.atomic import read_json
 
 from .ptx_kit import HEADER, launch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from generator.emulate import UnsupportedInstruction
+from warpwright.emulate import UnsupportedInstruction
 
 from .ptx_kit import Outcome, launch
 from .tensor_kit import (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generator.emulate import EmulatorError, TensorMap, split_box
+from warpwright.emulate import EmulatorError, TensorMap, split_box
 
 from .ptx_kit import launch
 

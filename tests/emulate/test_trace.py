@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from generator.emulate import harness
-from generator.emulate.machine import RESERVED
-from generator.emulate.trace import chrome_trace, write_trace
-from generator.plan.types import Plan
+from warpwright.emulate import harness
+from warpwright.emulate.machine import RESERVED
+from warpwright.emulate.trace import chrome_trace, write_trace
+from warpwright.plan.types import Plan
 
 
 @pytest.fixture

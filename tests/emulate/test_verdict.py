@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from generator.canonical import canonical_json
-from generator.device.tolerance import Agreement
-from generator.emulate.case import Outcome
-from generator.emulate.check_plan import Difference
-from generator.emulate.findings import KINDS, Finding
-from generator.emulate.launch import Result
-from generator.emulate.verdict import STATUS_OF, weigh
-from generator.record import STATUSES
+from warpwright.canonical import canonical_json
+from warpwright.device.tolerance import Agreement
+from warpwright.emulate.case import Outcome
+from warpwright.emulate.check_plan import Difference
+from warpwright.emulate.findings import KINDS, Finding
+from warpwright.emulate.launch import Result
+from warpwright.emulate.verdict import STATUS_OF, weigh
+from warpwright.record import STATUSES
 
 DIFFERENCE = Difference("ab_full[0]: arrival count", "1", "2")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from generator.emulate import UnsupportedInstruction
-from generator.emulate.ptx import PtxError, parse
+from warpwright.emulate import UnsupportedInstruction
+from warpwright.emulate.ptx import PtxError, parse
 
 from .ptx_kit import HEADER, lanes, launch, module
 

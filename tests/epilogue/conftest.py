@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from generator.epilogue.registry import OPS_VARIABLE
+from warpwright.epilogue.registry import OPS_VARIABLE
 
 GOOD = """\
-from generator.epilogue.op import EpilogueOp, EpilogueOperand
+from warpwright.epilogue.op import EpilogueOp, EpilogueOperand
 
 OP = EpilogueOp(
     name="shift",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generator.device.xp import NumpyXp
-from generator.epilogue import registry
-from generator.epilogue.op import F32_ROUNDOFF, EpilogueOp
+from warpwright.device.xp import NumpyXp
+from warpwright.epilogue import registry
+from warpwright.epilogue.op import F32_ROUNDOFF, EpilogueOp
 
 XP = NumpyXp()
 OPS = ("alpha", "beta_c", "bias_m", "bias_n", "gelu_erf", "gelu_tanh", "relu", "silu")

@@ -7,14 +7,14 @@ import os
 
 import pytest
 
-from generator.epilogue import registry
-from generator.epilogue.chain import argument_names
-from generator.epilogue.check import KERNEL_NAMES
-from generator.epilogue.registry import OPS_VARIABLE, OpError
-from generator.plan import plan
-from generator.render import render
 from tests.epilogue.conftest import GOOD
 from tests.plan.space import legal_plans, point
+from warpwright.epilogue import registry
+from warpwright.epilogue.chain import argument_names
+from warpwright.epilogue.check import KERNEL_NAMES
+from warpwright.epilogue.registry import OPS_VARIABLE, OpError
+from warpwright.plan import plan
+from warpwright.render import render
 
 
 def test_an_operation_of_ones_own_joins_the_others(write_op):
@@ -34,7 +34,7 @@ def test_an_unknown_operation_is_named_with_the_known_ones():
     [
         ("OP =", "OPERATION =", "assigns no EpilogueOp to OP"),
         ('name="shift"', 'name="shfit"', "OP.name is 'shfit'; it must be the file's name, 'shift'"),
-        ("from generator", "from generatro", "ModuleNotFoundError: No module named 'generatro'"),
+        ("from warpwright", "from generatro", "ModuleNotFoundError: No module named 'generatro'"),
         ("OP = EpilogueOp(", "OP = EpilogueOp((", "SyntaxError"),
         ('    summary="x + shift",\n', "", "TypeError"),
         ('"x + shift",\n    op', '"two\\nlines",\n    op', "summary is 'two\\nlines'; it must be one line"),
@@ -126,4 +126,4 @@ def test_the_kernels_names_are_all_reserved():
             bound |= {n for n in names if n == n.lower() and not n.endswith(("_vector", "_values"))} - own
     assert "cluster_tile" in bound
     missing = bound - KERNEL_NAMES - {"c"}  # c is a matrix operand's usual name
-    assert not missing, "add these to KERNEL_NAMES of generator/epilogue/check.py"
+    assert not missing, "add these to KERNEL_NAMES of generator/warpwright/epilogue/check.py"

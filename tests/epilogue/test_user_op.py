@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from generator.build import BuildJob, build
-from generator.build.cache import Cache
-from generator.epilogue import registry
-from generator.epilogue.registry import OPS_VARIABLE
-from generator.plan import plan
-from generator.render import render
-from generator.spec import load
 from tests.plan.space import point
+from warpwright.build import BuildJob, build
+from warpwright.build.cache import Cache
+from warpwright.epilogue import registry
+from warpwright.epilogue.registry import OPS_VARIABLE
+from warpwright.plan import plan
+from warpwright.render import render
+from warpwright.spec import load
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "epilogue.md"
 
 RESIDUAL = """\
-from generator.epilogue.op import F32_ROUNDOFF, EpilogueOp, EpilogueOperand
+from warpwright.epilogue.op import F32_ROUNDOFF, EpilogueOp, EpilogueOperand
 
 OP = EpilogueOp(
     name="residual",
@@ -32,7 +32,7 @@ OP = EpilogueOp(
 """
 
 RELAY = """\
-from generator.epilogue.op import EpilogueOp
+from warpwright.epilogue.op import EpilogueOp
 
 OP = EpilogueOp(
     name="relay",

@@ -10,9 +10,9 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from generator.plan import plan
-from generator.plan.types import Plan
-from generator.point import Point
+from warpwright.plan import plan
+from warpwright.plan.types import Plan
+from warpwright.point import Point
 
 Pick = Callable[[Sequence[Any]], Any]
 
@@ -66,7 +66,7 @@ def chain(pick: Pick, names: Sequence[str]) -> list[dict[str, str]]:
 
 
 def any_point(pick: Pick) -> Point:
-    """A point from everything that the models of generator.point accept, far outside the limits included."""
+    """A point from everything that the models of warpwright.point accept, far outside the limits included."""
     names = pick(CHAINS)
     epilogue = chain(pick, names)
     if pick((False, False, False, True)):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from generator.build import BuildJob, build
-from generator.build.cache import Cache
-from generator.plan.types import Plan
-from generator.render import render
 from tests.plan.space import legal_plans
+from warpwright.build import BuildJob, build
+from warpwright.build.cache import Cache
+from warpwright.plan.types import Plan
+from warpwright.render import render
 
 COUNT = 24
 SEED = 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from generator.plan import plan
-from generator.spec import SpecErrors, load
 from tests.plan.space import DEFAULT
+from warpwright.plan import plan
+from warpwright.spec import SpecErrors, load
 
 HEAD = {"version": 1, "name": "numbers", "purpose": "numbers out of range"}
 BELOW = (-1, 0, -(10**9))

@@ -9,12 +9,12 @@ import random
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from generator.canonical import canonical_json, plain
-from generator.plan import explain, folder_name, identity, plan, predict
-from generator.plan.arch import SM90A
-from generator.point import Point
-from generator.spec import Problem
 from tests.plan.space import any_point, likely_point
+from warpwright.canonical import canonical_json, plain
+from warpwright.plan import explain, folder_name, identity, plan, predict
+from warpwright.plan.arch import SM90A
+from warpwright.point import Point
+from warpwright.spec import Problem
 
 SPAN = {"none": 16, "32B": 32, "64B": 64, "128B": 128}
 BYTES = {"f16": 2, "bf16": 2, "f32": 4, "i64": 8}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from generator.plan import plan, rules
-from generator.plan.rule import nearest_of
 from tests.plan.space import point
+from warpwright.plan import plan, rules
+from warpwright.plan.rule import nearest_of
 
 Changes = Mapping[str, Any]
 

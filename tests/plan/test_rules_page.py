@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from generator.plan import rules
-from generator.plan.rules_page import rules_page
+from warpwright.plan import rules
+from warpwright.plan.rules_page import rules_page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
 UPDATE = os.environ.get("WARPWRIGHT_GOLDEN") == "update"  # read before any test changes the environment

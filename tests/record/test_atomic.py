@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from generator.errors import naming
-from generator.record import read_json, write_json, write_text
+from warpwright.errors import naming
+from warpwright.record import read_json, write_json, write_text
 
 
 def test_failed_write_leaves_the_old_file_and_no_temporary(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from generator.record import note_current, obsolete_in
+from warpwright.record import note_current, obsolete_in
 
 
 def test_nothing_is_obsolete_on_a_guess(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from generator.record import LEVELS, STATUSES, Evidence, Subject, judge, stale_because
+from warpwright.record import LEVELS, STATUSES, Evidence, Subject, judge, stale_because
 
 SUBJECT = Subject("a" * 64, "sm_90a", {"cutlass_dsl": "4.8.1", "gcc": "12.2.0"}, "c" * 64)
 

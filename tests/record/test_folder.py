@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from generator.canonical import digest
-from generator.record import Folder, folders_in, read_json, rebuild, write_json
+from warpwright.canonical import digest
+from warpwright.record import Folder, folders_in, read_json, rebuild, write_json
 
 RESULT = {"status": "correct", "source_sha": "a" * 64, "arch": "sm_90a", "toolchain": {"cutlass_dsl": "4.8.1"}}
 

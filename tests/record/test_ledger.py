@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.record import Evidence, LedgerError, LedgerLine, Subject, merge, read_ledger, write_ledger
+from warpwright.record import Evidence, LedgerError, LedgerLine, Subject, merge, read_ledger, write_ledger
 
 
 def line(label: str, identity: str, method: str = "built", sha: str = "a", registers: int = 168) -> LedgerLine:

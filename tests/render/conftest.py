@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from generator.plan import plan
-from generator.plan.types import Plan
 from tests.plan.space import point
+from warpwright.plan import plan
+from warpwright.plan.types import Plan
 
 CONFIG = "configs/golden.yaml"  # what the headers name; there is no such file
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from generator.plan import identity
-from generator.render import render
 from tests.render.conftest import CASES, CONFIG
+from warpwright.plan import identity
+from warpwright.render import render
 
 GOLDEN = Path(__file__).with_name("golden")
 UPDATE = os.environ.get("WARPWRIGHT_GOLDEN") == "update"

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from generator.canonical import digest, plain
-from generator.plan import plan
-from generator.plan.types import Plan
-from generator.point import Point
-from generator.render import render
-from generator.resources import checkout
 from tests.plan.space import legal_plans, point
 from tests.render.conftest import CASES, CONFIG
+from warpwright.canonical import digest, plain
+from warpwright.plan import plan
+from warpwright.plan.types import Plan
+from warpwright.point import Point
+from warpwright.render import render
+from warpwright.resources import checkout
 
 #: Lines without and with an epilogue chain: no more than these, and 400 is the aim.
 PLAIN_LINES, CHAIN_LINES = 420, 530
@@ -85,10 +85,10 @@ def test_the_configuration_s_name_is_not_evaluated():
 
 SCRIPT = """
 import json, sys
-from generator.canonical import digest
-from generator.plan import plan
-from generator.point import Point
-from generator.render import render
+from warpwright.canonical import digest
+from warpwright.plan import plan
+from warpwright.point import Point
+from warpwright.render import render
 points = [Point.model_validate(data, strict=False) for data in json.load(sys.stdin)]
 print(json.dumps([digest(render(plan(p), sys.argv[1])) for p in points]))
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.spec import Spec, SpecErrors, load
+from warpwright.spec import Spec, SpecErrors, load
 
 GOOD = """\
 version: 1

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 import yaml
 
-from generator.spec import families, json_schema, load, starter
+from warpwright.spec import families, json_schema, load, starter
 
 
 @pytest.fixture(scope="module")

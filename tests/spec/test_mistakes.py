@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from generator.spec import SpecErrors, load
+from warpwright.spec import SpecErrors, load
 
 # (id, changed lines, [(line, key, value, part of the rule, nearest), ...])
 CASES = [

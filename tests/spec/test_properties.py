@@ -10,10 +10,10 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from generator.point import Point
-from generator.spec import SpecError, SpecErrors, load
-from generator.spec.scalars import Surprise, read_plain
-from generator.spec.yaml_nodes import compose
+from warpwright.point import Point
+from warpwright.spec import SpecError, SpecErrors, load
+from warpwright.spec.scalars import Surprise, read_plain
+from warpwright.spec.yaml_nodes import compose
 
 quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

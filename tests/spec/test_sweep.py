@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from generator.point import Point
-from generator.spec import Problem
+from warpwright.point import Point
+from warpwright.spec import Problem
 
 HEAD = """\
 version: 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from generator.point import Cluster, Design, EpilogueStep, Kernel, Operand, Point, Registers, Tile
-from generator.spec.where import Predicate, PredicateError
+from warpwright.point import Cluster, Design, EpilogueStep, Kernel, Operand, Point, Registers, Tile
+from warpwright.spec.where import Predicate, PredicateError
 
 POINT = Point(
     kernel=Kernel(

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from generator.build.launch_capture import HostFunction, TensorValue
-from generator.build.ptx_census import kernel_parameters
-from generator.emulate import GlobalMemory, Launch, Module, Options, Result, TensorMap, run, unwritten
+from warpwright.build.launch_capture import HostFunction, TensorValue
+from warpwright.build.ptx_census import kernel_parameters
+from warpwright.emulate import GlobalMemory, Launch, Module, Options, Result, TensorMap, run, unwritten
 
 _COMPILE = """
 import importlib, pathlib, sys

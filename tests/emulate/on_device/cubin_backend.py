@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from generator.build.launch_capture import HostFunction, TensorValue
-from generator.device.launch import (
+from warpwright.build.launch_capture import HostFunction, TensorValue
+from warpwright.device.launch import (
     CLUSTER_DIMENSION,
     MAX_DYNAMIC_SHARED,
     LaunchAttribute,
     LaunchConfig,
     max_active_clusters,
 )
-from generator.device.variant import Variant
-from generator.device.xp import Array, NumpyXp
-from generator.epilogue import registry
-from generator.epilogue.op import EpilogueOp
-from generator.plan.types import Plan
+from warpwright.device.variant import Variant
+from warpwright.device.xp import Array, NumpyXp
+from warpwright.epilogue import registry
+from warpwright.epilogue.op import EpilogueOp
+from warpwright.plan.types import Plan
 
 LONG = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
 _SMS = 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT

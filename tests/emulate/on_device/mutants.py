@@ -21,9 +21,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "lib"))
 
-from generator.device.supervise import DeviceUnavailableError, Supervisor  # noqa: E402
-from generator.device.validate import Validation, validate  # noqa: E402
-from generator.device.variant import load_variant  # noqa: E402
+from warpwright.device.supervise import DeviceUnavailableError, Supervisor  # noqa: E402
+from warpwright.device.validate import Validation, validate  # noqa: E402
+from warpwright.device.variant import load_variant  # noqa: E402
 
 PROBLEMS = ("aligned_integer", "ragged", "ragged_integer_padded", "k_beyond_ring", "odd_tiles", "batch", "beta_zero")
 #: More tiles than SMs, and seconds on the CPU: for what must be correct.

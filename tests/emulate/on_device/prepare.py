@@ -24,15 +24,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from generator import pipeline
-from generator.build.launch_capture import link
-from generator.build.ptx_census import kernel_parameters
-from generator.build.ptx_values import statements
-from generator.bundle.pack import copy_generator
-from generator.emulate import harness
-from generator.emulate.mutate import Mutant, apply
-from generator.emulate.mutation import Trial, mutants_of, trials
 from tests.emulate.on_device.mutants import CONTROL, HARMLESS
+from warpwright import pipeline
+from warpwright.build.launch_capture import link
+from warpwright.build.ptx_census import kernel_parameters
+from warpwright.build.ptx_values import statements
+from warpwright.bundle.pack import copy_generator
+from warpwright.emulate import harness
+from warpwright.emulate.mutate import Mutant, apply
+from warpwright.emulate.mutation import Trial, mutants_of, trials
 
 HERE = Path(__file__).resolve().parent
 BUILD = Path(harness.__file__).parents[1] / "build"
@@ -141,7 +141,7 @@ def pack(chosen: Sequence[Chosen], target: Path, ptxas: str) -> None:
         raise SystemExit(f"{target} exists and holds no mutants; name another folder or remove it")
     shutil.rmtree(target, ignore_errors=True)
     copy_generator(target / "lib")
-    build = target / "lib" / "generator" / "build"
+    build = target / "lib" / "warpwright" / "build"
     build.mkdir()
     (build / "__init__.py").write_text('"""The part of the build that a launch needs."""\n')
     for name in ("launch_capture.py", "ptx_census.py", "ptx_values.py", "toolchain.py"):

@@ -1,0 +1,130 @@
+"""What one build yields, as a frozen value with a JSON form: the content of a variant's build.json."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from warpwright.build.toolchain import Toolchain
+from warpwright.canonical import canonical_json
+from warpwright.errors import naming
+
+__all__ = ["COMPILED_FILES", "Artifact", "Failure", "Finding", "read_artifact", "write_file"]
+
+#: Files of a successful build beside build.json and kernel.py; the object is for callers that link statically.
+COMPILED_FILES = ("kernel.ptx", "kernel.cubin", "kernel.o", "kernel.so", "compile.log")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A place where the built kernel is not what its plan says.
+
+    `wrong` marks contradictions of the synchronisation or launch contract, which make results unreliable; the
+    others cost speed or resources only.
+    """
+
+    rule: str
+    expected: str
+    found: str
+    wrong: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.rule}: expected {self.expected}, found {self.found}"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no kernel. `reason` is one of error (the source or the compiler refused), signal (the
+    compiler process died), timeout, lost (the build service itself died).
+
+    Errors and compiler aborts repeat for the same key; the others are tried again.
+    """
+
+    reason: str
+    detail: str
+
+    @property
+    def final(self) -> bool:
+        return self.reason == "error" or (self.reason == "signal" and "SIGKILL" not in self.detail)
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """The outcome of building one variant.
+
+    `status` is None where nothing speaks against the variant so far (what it computes is for later evidence to
+    say), compile_failed where there is no kernel (see `failure`), incorrect where some finding is `wrong`,
+    degraded where there are other findings. Sizes are bytes, registers are per thread at launch. `spill_bytes` is what
+    LDL and STL move per thread, each instruction counted once.
+    `static_shared_bytes` leaves out the KiB that the driver reserves in each block; `dynamic_shared_bytes` is what
+    the host code asked for in a captured launch. `files` maps file names to SHA-256 digests.
+    """
+
+    status: str | None
+    key: str
+    source_sha: str
+    plan_sha: str
+    arch: str
+    symbol: str
+    toolchain: Toolchain
+    files: Mapping[str, str] = field(default_factory=dict)
+    cubin_sha: str = ""
+    kernel: str = ""
+    registers: int | None = None
+    spill_bytes: int | None = None
+    stack_bytes: int | None = None
+    static_shared_bytes: int | None = None
+    dynamic_shared_bytes: int | None = None
+    launch: Mapping[str, Any] = field(default_factory=dict)
+    census: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    failure: Failure | None = None
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    @property
+    def built(self) -> bool:
+        """True where there is a kernel to run."""
+        return self.failure is None
+
+    def to_json(self) -> str:
+        return canonical_json(self)
+
+    @staticmethod
+    def from_json(text: str) -> Artifact:
+        """Parse what `to_json` wrote; ValueError where it is anything else."""
+        try:
+            data = json.loads(text)
+            names = {f.name for f in dataclasses.fields(Artifact)}
+            if set(data) != names:
+                raise ValueError(f"its keys differ by {sorted(names.symmetric_difference(data))}")
+            data["toolchain"] = Toolchain(**data["toolchain"])
+            data["findings"] = tuple(Finding(**f) for f in data["findings"])
+            data["failure"] = Failure(**data["failure"]) if data["failure"] else None
+            return Artifact(**data)
+        except (TypeError, KeyError, AttributeError, ValueError) as error:
+            raise ValueError(f"not the JSON form of a build artifact: {error}") from None
+
+
+def read_artifact(out_dir: Path) -> Artifact | None:
+    """Return the artifact recorded in `out_dir`, or None where there is none that can be read."""
+    try:
+        return Artifact.from_json((out_dir / "build.json").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write `path` so that a reader, or a kill, sees the old file or the whole new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with naming(path):
+            temporary.write_bytes(data)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

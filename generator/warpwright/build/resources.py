@@ -1,0 +1,101 @@
+"""What a cubin occupies and what it looks like disassembled, by NVIDIA's own tools; no GPU needed."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import re
+import struct
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from warpwright.build.toolchain import tool
+
+__all__ = ["Resources", "ToolError", "disassemble", "machine_code", "resource_usage"]
+
+#: From sm_90 on the driver keeps this much shared memory of each block for itself, and the tools count it as static.
+RESERVED_SHARED_BYTES = 1024
+_EXECUTABLE = 0x4  # ELF section flag
+_ADDRESS = re.compile(r"\s*/\*([0-9a-f]{4,})\*/")
+
+
+class ToolError(RuntimeError):
+    """A disassembler failed or wrote something that cannot be understood."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Of one kernel: registers per thread at launch; bytes per thread (stack, local) or per block (shared)."""
+
+    kernel: str
+    registers: int
+    stack_bytes: int
+    local_bytes: int
+    static_shared_bytes: int
+
+
+def _run(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ToolError(f"{' '.join(command)}: {error}") from None
+    if done.returncode != 0:
+        raise ToolError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+_USAGE = re.compile(r"^\s*Function (\S+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)", re.MULTILINE)
+
+
+def resource_usage(cubin: Path) -> Resources:
+    """Return what the only kernel of `cubin` occupies (3 ms).
+
+    Raises ToolError where cuobjdump fails or reports no kernel, or several.
+    """
+    found = _USAGE.findall(_run(tool("cuobjdump"), "--dump-resource-usage", str(cubin)))
+    if len(found) != 1:
+        names = [name for name, *_ in found]
+        raise ToolError(f"{cubin.name} should hold one kernel, cuobjdump reports {len(found)}: {names}")
+    name, registers, stack, shared, local = found[0]
+    return Resources(name, int(registers), int(stack), int(local), max(0, int(shared) - RESERVED_SHARED_BYTES))
+
+
+def machine_code(cubin: bytes) -> bytes:
+    """Return the instructions of the only kernel of `cubin`; ToolError where there is not exactly one."""
+    code = []
+    try:
+        if cubin[:5] != b"\x7fELF\x02":
+            raise ToolError("the cubin is no 64-bit ELF file")
+        table, size, count = *struct.unpack_from("<Q", cubin, 0x28), *struct.unpack_from("<HH", cubin, 0x3A)
+        for index in range(count):
+            _, _, flags, _, start, length = struct.unpack_from("<IIQQQQ", cubin, table + index * size)
+            if flags & _EXECUTABLE:
+                code.append(cubin[start : start + length])
+    except struct.error as error:
+        raise ToolError(f"the cubin is cut short: {error}") from None
+    if len(code) != 1:
+        raise ToolError(f"the cubin should hold the code of one kernel, it holds that of {len(code)}")
+    return code[0]
+
+
+def disassemble(cubins: Sequence[bytes], arch: str) -> list[str]:
+    """Return the SASS of each of `cubins`, one instruction a line, without branch labels.
+
+    One run of nvdisasm takes 0.25 s to start and milliseconds a kernel, so the kernels' code is joined into one raw
+    image and its listing cut up by address. Raises ToolError where nvdisasm refuses any of them.
+    """
+    codes = [machine_code(cubin) for cubin in cubins]
+    starts = list(itertools.accumulate((len(code) for code in codes), initial=0))
+    with tempfile.NamedTemporaryFile(prefix="warpwright-", suffix=".bin") as image:
+        image.write(b"".join(codes))
+        image.flush()
+        listing = _run(tool("nvdisasm"), "-b", arch.replace("sm_", "SM"), image.name)
+    lines: list[list[str]] = [[] for _ in cubins]
+    for line in listing.splitlines():
+        address = _ADDRESS.match(line)
+        if address:
+            lines[bisect.bisect_right(starts, int(address[1], 16)) - 1].append(line)
+    return ["\n".join(part) for part in lines]

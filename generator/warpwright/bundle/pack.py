@@ -1,0 +1,166 @@
+"""Packing: everything that a GPU host with python3, torch and numpy needs to validate and time built variants."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import warpwright
+from warpwright.bundle.dependencies import compressed_runtime, tvm_ffi_files, tvm_ffi_version
+from warpwright.canonical import plain
+from warpwright.device.runner import DESCRIPTION, LIBRARIES, OPERATIONS, RUNTIME_FILE, VARIANTS, VERSION
+from warpwright.device.variant import LIBRARY, ORIGIN, VariantError, load_variant
+from warpwright.epilogue import registry
+from warpwright.errors import UserError
+
+__all__ = ["Packed", "copy_generator", "make_bundle"]
+
+_PACKAGE = Path(warpwright.__file__).parent
+#: Of the generator, all that a GPU host imports; none of it needs more than numpy, torch and tvm_ffi.
+_MODULES = ("canonical.py", "__init__.py", "device/*.py", "plan/types.py", "epilogue/*.py", "epilogue/ops/*.py")
+_MARKER = '"""The part of the generator that a bundle carries."""\n'
+
+_RUN = '''#!/usr/bin/env python3
+"""Validates the variants of this bundle on this machine's GPU, compares and times them: see --help."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "lib"))
+
+from warpwright.device.runner import main  # noqa: E402
+
+sys.exit(main(ROOT, sys.argv[1:]))
+'''
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A finished bundle: its folder, its variants, those left out and why, its size in bytes, and, where cases were
+    asked for, which variants have none and why."""
+
+    directory: Path
+    variants: tuple[str, ...]
+    left_out: Mapping[str, str]
+    size: int
+    without_cases: Mapping[str, str] = field(default_factory=dict)
+
+
+def make_bundle(
+    config_dir: Path,
+    variants: Sequence[str] | None,
+    directory: Path,
+    *,
+    validate: Mapping[str, Any] | None = None,
+    bench: Mapping[str, Any] | None = None,
+    python: str = "3.12",
+    wheel: Path | None = None,
+    cases: Callable[[Sequence[Path], Path], Mapping[str, str]] | None = None,
+) -> Packed:
+    """Pack variants of out/<config> into `directory`, which is made, or replaced where it is a bundle.
+
+    `variants` are folder names; None packs all that are built and that the build's checks do not speak against.
+    `validate` is {"problems": "standard" | [{m, n, k, l}], "repeats": n}, `bench` {"problems": [{m, n, k, l}]}, both as
+    in the YAML file. `python` is the GPU host's version; `wheel` apache-tvm-ffi's for it, where pip cannot fetch it.
+    `cases(folders, bundle)` adds cases of the emulator (`bundle.cases`) and says which variant has none.
+    Raises UserError when nothing can be packed or the directory is something else.
+    """
+    if directory.exists() and not (directory / DESCRIPTION).is_file() and any(directory.iterdir()):
+        raise UserError(f"{directory} exists and is not a bundle; name another folder or remove it")
+    chosen, left_out = _choose(config_dir, variants)
+    if not chosen:
+        reasons = "; ".join(f"{name}: {why}" for name, why in sorted(left_out.items())) or "it has no variants"
+        raise UserError(f"{config_dir}: nothing to pack ({reasons}); build its variants first")
+    temporary = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}")
+    try:
+        copy_generator(temporary / LIBRARIES)
+        for name, data in tvm_ffi_files(python, wheel).items():
+            _write(temporary / LIBRARIES / name, data)
+        _write(temporary / RUNTIME_FILE, compressed_runtime())
+        for name in chosen:
+            _copy_variant(config_dir / name, temporary / VARIANTS / name)
+        _copy_operations(temporary / OPERATIONS)
+        missing = cases([config_dir / name for name in chosen], temporary) if cases else {}
+        description = {
+            "version": VERSION,
+            "config": config_dir.name,
+            "python": python,
+            "tvm_ffi": tvm_ffi_version(),
+            "validate": dict(validate or {}),
+            "bench": dict(bench or {}),
+            "variants": chosen,
+        }
+        _write(temporary / DESCRIPTION, json.dumps(plain(description), indent=1, sort_keys=True).encode())
+        _write(temporary / "run.py", _RUN.encode())
+        size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
+        _replace(temporary, directory)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return Packed(directory, tuple(chosen), left_out, size, missing)
+
+
+def _choose(config_dir: Path, variants: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:
+    left_out: dict[str, str] = {}
+    chosen = []
+    if variants is None and not config_dir.is_dir():
+        raise UserError(f"{config_dir}: there is no such folder; build the configuration first")
+    for name in variants if variants is not None else sorted(p.name for p in config_dir.iterdir() if p.is_dir()):
+        folder = config_dir / name
+        try:
+            load_variant(folder)
+        except VariantError as error:
+            left_out[name] = str(error)
+            continue
+        status = json.loads((folder / "build.json").read_text()).get("status")
+        if variants is None and status not in (None, "correct", "degraded"):
+            left_out[name] = f"the build's checks call it {status}; name it to pack it all the same"
+        else:
+            chosen.append(name)
+    return chosen, left_out
+
+
+def _copy_variant(source: Path, target: Path) -> None:
+    variant = load_variant(source)
+    for name in ("plan.json", LIBRARY):
+        _write(target / name, (source / name).read_bytes())
+    _write(target / ORIGIN, json.dumps(plain(variant.origin), indent=1, sort_keys=True).encode())
+
+
+def copy_generator(target: Path) -> None:
+    """Copy what a GPU host imports of this package to `target`/warpwright."""
+    for pattern in _MODULES:
+        for path in sorted(_PACKAGE.glob(pattern)):
+            _write(target / "warpwright" / path.relative_to(_PACKAGE), path.read_bytes())
+    # plan/__init__.py imports the planner, which a GPU host has not.
+    _write(target / "warpwright" / "plan" / "__init__.py", _MARKER.encode())
+
+
+def _copy_operations(target: Path) -> None:
+    """A user's own epilogue operations; the package's own lie with the generator."""
+    for folder in registry.folders()[1:]:
+        for path in sorted(folder.glob("*.py")):
+            _write(target / path.name, path.read_bytes())
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)  # below a temporary folder, which is renamed as a whole
+
+
+def _replace(temporary: Path, directory: Path) -> None:
+    """Put the finished folder in place; an older bundle is moved away first and removed last."""
+    old = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}.old")
+    existed = directory.exists()
+    if existed:
+        directory.rename(old)
+    os.replace(temporary, directory)
+    if existed:
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,120 @@
+"""The command group: options that commands share, and errors turned into messages and exit codes.
+
+Exit codes: 0 everything asked for is correct, 1 some variant is not, 2 usage or configuration error, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from warpwright.cli.terminal import say
+from warpwright.errors import UserError
+
+__all__ = ["Commands", "ConfigArgument", "JobsOption", "JsonOption", "OnlyOption", "OutOption", "app"]
+
+#: The help lists commands in this order: the main job, its steps, what they left, the machine, the project.
+_ORDER = (
+    *("run", "new", "plan", "explain", "rules", "schema", "generate", "build", "emulate", "validate", "bench"),
+    *("list", "show", "clean", "bundle", "import", "ledger", "doctor", "ci"),
+)
+
+
+class Commands(TyperGroup):
+    """Runs a command and reports what went wrong as a person would: no tracebacks for bad input."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the commands in the order of the way through, not of registration."""
+        known = super().list_commands(ctx)
+        return sorted(known, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader (`| head`) has gone; point stdout elsewhere, or the interpreter complains when it exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except OSError as error:
+            _trace()
+            where = f"{error.filename}: " if error.filename else ""
+            say(f"error: {where}{error.strerror or error}", style="red")
+        except KeyboardInterrupt:
+            say("interrupted: what was finished is kept, and the same command takes it up from there")
+            raise typer.Exit(130) from None
+        except Exception as error:
+            if not type(error).__module__.startswith("warpwright.") or not isinstance(error, _expected()):
+                raise
+            _trace()
+            say(f"error: {error}", style="red")
+        raise typer.Exit(2)
+
+
+def _trace() -> None:
+    """Print where the present error comes from, for who asks for it."""
+    if os.environ.get("WARPWRIGHT_TRACEBACK"):
+        traceback.print_exc()
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """Return the errors that speak to the user; imported only once something has gone wrong."""
+    from warpwright.build.toolchain import ToolchainError
+    from warpwright.device.supervise import DeviceUnavailableError
+    from warpwright.device.variant import VariantError
+    from warpwright.emulate import EmulatorError, PtxError
+    from warpwright.epilogue.registry import OpError
+    from warpwright.record import LedgerError
+    from warpwright.spec import SpecErrors
+
+    own = UserError, SpecErrors, OpError, ToolchainError, LedgerError
+    return *own, VariantError, DeviceUnavailableError, EmulatorError, PtxError
+
+
+app = typer.Typer(
+    name="warpwright",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="From YAML to validated warp-specialised CuTe-DSL kernels. Start with: warpwright run quickstart",
+)
+
+ConfigArgument = Annotated[
+    str, typer.Argument(metavar="CONFIG", help="A YAML file, or the name of a shipped one (quickstart).")
+]
+OutOption = Annotated[
+    Path, typer.Option("--out", "-o", metavar="DIR", envvar="WARPWRIGHT_OUT", help="Where variants are kept.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print data instead of a table.")]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes at once.  [default: one per core]")
+]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="TEXT", help="Only variants whose name contains TEXT (may be repeated)."),
+]
+
+
+def _version(value: bool) -> None:
+    if value:
+        from warpwright import __version__
+
+        typer.echo(f"warpwright {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass

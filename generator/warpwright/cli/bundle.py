@@ -1,0 +1,148 @@
+"""The way to a GPU host and back: bundle, import."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from warpwright.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
+from warpwright.cli.prepare import rendered
+from warpwright.cli.terminal import count, print_json, print_table, progress, say
+from warpwright.errors import UserError
+
+__all__: list[str] = []
+
+
+@app.command()
+def bundle(
+    config: ConfigArgument,
+    directory: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The bundle's folder.")],
+    python: Annotated[
+        str,
+        typer.Option(
+            metavar="X.Y",
+            help="Python of the GPU host, 3.10 to 3.13; not this machine's. 3.12 is that of Ubuntu 24.04.",
+        ),
+    ] = "3.12",
+    wheel: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="apache-tvm-ffi's wheel for it, where pip cannot fetch it.")
+    ] = None,
+    cases: Annotated[
+        bool, typer.Option("--cases", help="Also cases of the emulator, for the GPU to be compared with.")
+    ] = False,
+    jobs: JobsOption = None,
+    only: OnlyOption = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", envvar="WARPWRIGHT_OUT", help="Where variants are kept.")
+    ] = Path("out"),
+) -> None:
+    """Pack built variants for a GPU host.
+
+    The host needs Python, torch and numpy, nothing of this project: `python3 DIR/run.py` validates and times them,
+    and `warpwright import` brings the results back.
+    """
+    from warpwright import pipeline
+    from warpwright.bundle import make_bundle
+    from warpwright.bundle.cases import write_cases
+    from warpwright.canonical import plain
+
+    exploration = rendered(config, out, only)
+    pipeline.judge_all(exploration)
+    ready = [
+        variant.name
+        for variant in exploration.legal
+        if any(e.method == "built" and e.status in ("correct", "degraded") for e in variant.judgement.valid)
+    ]
+    missing = len(exploration.legal) - len(ready)
+    if not ready:
+        raise UserError(
+            f"{exploration.folder}: no variant is built from its present source; "
+            f"`warpwright run {exploration.typed}` first"
+        )
+    spec = exploration.spec
+    with progress("emulating cases", len(ready) if cases else 0) as step:
+        packed = make_bundle(
+            exploration.folder,
+            ready,
+            directory,
+            validate=plain(spec.validation),
+            bench=plain(spec.bench),
+            python=python,
+            wheel=wheel,
+            cases=(lambda folders, target: write_cases(folders, target, jobs, step)) if cases else None,
+        )
+    for name, why in packed.left_out.items():
+        say(f"left out {name}: {why}", style="yellow")
+    for name, why in packed.without_cases.items():
+        say(f"no cases of {name}: {why}", style="yellow")
+    if missing:
+        say(
+            f"left out {missing} that are not built, or not from their present source: "
+            f"warpwright run {exploration.typed}",
+            style="yellow",
+        )
+    say(f"{directory}: {count(len(packed.variants), 'variant')}, {packed.size / 2**20:.1f} MB, for Python {python}")
+    say(f"on the GPU host: python3 {directory.name}/run.py; back here: warpwright import {directory}/results.jsonl")
+    raise typer.Exit(1 if packed.left_out or packed.without_cases or missing else 0)
+
+
+@app.command("import")
+def import_command(
+    results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="What a bundle's run.py wrote.")],
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Also keep RESULTS in out/ledger/raw/, to be committed.")
+    ] = False,
+    out: OutOption = Path("out"),
+    as_json: JsonOption = False,
+) -> None:
+    """Merge results from a GPU host into the variants' folders.
+
+    Only results for exactly the source and cubin that are built here are taken. Exit code: 0 every one was taken,
+    1 some was refused.
+    """
+    from warpwright.bundle import import_results
+    from warpwright.record import rebuild
+
+    merged: list[tuple[str, str, str, str]] = []
+    refused: list[str] = []
+    for path in results:
+        imported = import_results(path, out)
+        merged += imported.merged
+        refused += imported.refused
+        if keep and imported.merged:
+            _keep(path, out / "ledger" / "raw", {config for config, *_ in imported.merged})
+    configs = sorted({config for config, *_ in merged})
+    for config in configs:
+        rebuild(out / config)
+    if as_json:
+        print_json({"merged": [dict(zip(_COLUMNS, row, strict=True)) for row in merged], "refused": refused})
+    else:
+        found = Counter((config, method, status) for config, _, method, status in merged)
+        rows = [[*key, str(number)] for key, number in sorted(found.items())]
+        print_table(["config", "method", "status", "results"], rows, right=["results"], styles="status")
+        for line in refused:
+            say(f"refused {line}", style="yellow")
+        for config in configs:
+            say(f"next: warpwright list {config}; for a shipped configuration: warpwright ledger {config}")
+    raise typer.Exit(1 if refused or not merged else 0)
+
+
+_COLUMNS = ("config", "variant", "method", "status")
+
+
+def _keep(path: Path, folder: Path, configs: set[str]) -> None:
+    """Copy a results file to the raw results, named by what it is for and what it says, so that no other is lost."""
+    import hashlib
+
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    target = folder / f"{'+'.join(sorted(configs))}-{digest}.jsonl"
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}.tmp")
+        shutil.copyfile(path, temporary)
+        temporary.replace(target)
+    say(f"kept as {target}")

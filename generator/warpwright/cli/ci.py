@@ -1,0 +1,109 @@
+"""The command that CI runs: re-plan, re-render and rebuild what is shipped, and hold it against the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from warpwright.canonical import plain
+from warpwright.cli.app import JobsOption, JsonOption, OutOption, app
+from warpwright.cli.emulate import emulate_what_is_new
+from warpwright.cli.prepare import rendered
+from warpwright.cli.terminal import count, print_json, print_table, progress, say
+from warpwright.errors import UserError
+
+if TYPE_CHECKING:
+    from warpwright.evidence_check import Report
+
+__all__: list[str] = []
+
+_NAMES = {"gpu": "gpu-validated"}
+
+
+@app.command()
+def ci(
+    configs: Annotated[
+        list[str] | None, typer.Argument(metavar="[CONFIG]...", help="All shipped configurations without.")
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option("--require", metavar="METHOD", help="Ask for this evidence too: gpu, or another method's name."),
+    ] = None,
+    jobs: JobsOption = None,
+    out: OutOption = Path("out"),
+    as_json: JsonOption = False,
+) -> None:
+    """Check what is shipped against the committed evidence.
+
+    Refuses a change that leaves a shipped variant without valid evidence.
+
+    Re-plans, re-renders and rebuilds every variant (from the cache where it can), emulates it, then compares with the
+    committed ledger. Exit code: 0 every legal variant is correct and its evidence valid, 1 otherwise.
+    """
+    from warpwright import pipeline, resources
+    from warpwright.evidence_check import check
+
+    required = _methods(require or [])
+    shipped = [str(path) for path in sorted(resources.configs().glob("*.yaml"))]
+    if not (configs or shipped):
+        raise UserError(f"{resources.configs()}: no configuration is shipped there; name one")
+    reports = []
+    for config in configs or shipped:
+        exploration = rendered(config, out)
+        with progress(exploration.spec.name, len(exploration.rendered)) as step:
+            pipeline.build(exploration, jobs, step)
+        pipeline.judge_all(exploration)
+        emulate_what_is_new(exploration, jobs)
+        pipeline.record(exploration)
+        reports.append(check(exploration, pipeline.ledger_lines(exploration.spec.name, out), required))
+    passed = all(report.passed for report in reports)
+    if as_json:
+        print_json({"passed": passed, "configs": [{**plain(report), "passed": report.passed} for report in reports]})
+    else:
+        _print_reports(reports)
+    raise typer.Exit(0 if passed else 1)
+
+
+def _methods(names: Sequence[str]) -> list[str]:
+    from warpwright.record import METHODS
+
+    found = [_NAMES.get(name, name) for name in names]
+    for name, method in zip(names, found, strict=True):
+        if method not in METHODS:
+            raise UserError(f"--require {name}: no such method; there are {', '.join([*_NAMES, *METHODS])}")
+    return found
+
+
+def _print_reports(reports: Sequence[Report]) -> None:
+    from warpwright.evidence_check import renewal
+
+    methods = [
+        method
+        for method in ("built", "emulated", "compared", "gpu-validated")
+        if any(r.valid.get(method) for r in reports)
+    ]
+    columns = ["config", "variants", "correct", *methods, "verdict"]
+    rows: list[list[Any]] = [
+        [r.config, r.legal, r.correct, *(r.valid.get(method, 0) for method in methods), _verdict(r)] for r in reports
+    ]
+    print_table(columns, rows, right=columns[1:-1])
+    for report in reports:
+        for rule, number in report.illegal.items():
+            say(f"{report.config}: {count(number, 'point')} illegal by {rule} (allowed)")
+        if not report.legal:
+            say(f"{report.config}: no point is legal; warpwright plan {report.config} says why", style="red")
+        for complaint in report.complaints:
+            text = f"{report.config}: {'' if complaint.fatal else 'warning: '}{complaint}"
+            say(text, style="red" if complaint.fatal else "yellow")
+            if not complaint.method:
+                say(f"  see: warpwright show {complaint.variants[0]}")
+        methods = [complaint.method for complaint in report.complaints if complaint.method]
+        for commands in dict.fromkeys(renewal(report.config, method) for method in methods):
+            say(f"  renew the evidence: {commands}")
+
+
+def _verdict(report: Report) -> str:
+    return "passed" if report.passed else "FAILED"

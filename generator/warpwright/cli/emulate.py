@@ -1,0 +1,204 @@
+"""The command that executes built kernels on the CPU: emulate, with its timeline and its mutants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import indent
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from warpwright.cli.app import JobsOption, JsonOption, OnlyOption, OutOption, app
+from warpwright.cli.terminal import print_json, print_table, progress, say, status_style
+from warpwright.errors import UserError
+from warpwright.record import Folder
+
+if TYPE_CHECKING:
+    from warpwright.emulate.mutation import Trial
+    from warpwright.pipeline import Exploration
+
+__all__ = ["emulate_what_is_new"]
+
+_COLUMNS = ["variant", "runs", "warp instructions", "per second", "error / bound", "seconds", "status"]
+
+
+@app.command()
+def emulate(
+    target: Annotated[
+        str, typer.Argument(metavar="POINT|CONFIG", help="A recorded variant, CONFIG:INDEX, or all of CONFIG.")
+    ],
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="Write a timeline of one CTA (Chrome trace JSON).")
+    ] = None,
+    mutate: Annotated[
+        bool, typer.Option("--mutate", help="Run the kernel's mutants instead: is each fault in it noticed?")
+    ] = False,
+    explained: Annotated[
+        Path | None,
+        typer.Option("--explained", metavar="DIR", help="With --mutate: LABEL.yaml there gives survivors' reasons."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also what has a valid result already.")] = False,
+    jobs: JobsOption = None,
+    only: OnlyOption = None,
+    out: OutOption = Path("out"),
+    as_json: JsonOption = False,
+) -> None:
+    """Execute built kernels on the CPU, instruction by instruction.
+
+    Small problems and several schedules, against the float64 reference: wrong results, deadlocks, data races,
+    accesses out of bounds, and whatever differs from the plan. Needs no GPU.
+    Exit code: 0 all are correct (with --mutate: no fault goes unnoticed without a reason), 1 some is not.
+    """
+    folders = _folders(target, out, only)
+    if trace is not None or mutate:
+        if len(folders) > 1:
+            option = "--mutate" if mutate else "--trace"
+            raise UserError(f"{target}: {len(folders)} variants; {option} is for one: name it, or choose with --only")
+        if trace is not None:
+            _trace(folders[0], trace)
+        if mutate:
+            raise typer.Exit(_mutate(folders[0], explained, as_json))
+        return
+    raise typer.Exit(_emulate(folders, again, jobs, as_json))
+
+
+def emulate_what_is_new(exploration: Exploration, jobs: int | None) -> None:
+    """Emulate what is built and has no result yet, and weigh the variants again."""
+    from warpwright import emulation, pipeline
+
+    variants = emulation.to_emulate(exploration)
+    if not variants:
+        return
+    with progress("emulating", len(variants)) as step:
+        refused = emulation.emulate(variants, jobs, step)
+    for line in refused:
+        say(f"not emulated: {line}", style="red")
+    pipeline.judge_all(exploration)
+
+
+def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
+    from warpwright import pipeline, resources
+    from warpwright.cli.find import find_folder, find_plan
+    from warpwright.plan import folder_name
+
+    config = target.partition(":")[0]
+    if config == target and not resources.resolve_config(config).is_file():
+        found = [find_folder(target, out)]
+    elif config != target:
+        plan, _ = find_plan(target, out)
+        found = [Folder(out / pipeline.load(config)[0].name / folder_name(plan))]
+    else:
+        exploration = pipeline.plan(*pipeline.load(config), out, only or ())
+        found = [variant.folder for variant in exploration.legal]
+    unbuilt = [folder for folder in found if not (folder.path / "kernel.ptx").is_file()]
+    if unbuilt or not found:
+        what = f"{unbuilt[0].path}: not built" if unbuilt else "no point is legal"
+        whole = config if resources.resolve_config(config).is_file() else found[0].path.parent.name
+        raise UserError(f"{target}: {what}; `warpwright run {whole}` builds and emulates")
+    return found
+
+
+def _emulate(folders: list[Folder], again: bool, jobs: int | None, as_json: bool) -> int:
+    from warpwright import emulation
+    from warpwright.emulate.parallel import Answer, each
+
+    known = {} if again else {folder.path: emulation.recorded(folder.path) for folder in folders}
+    rest = [folder.path for folder in folders if known.get(folder.path) is None]
+    with progress("emulating", len(rest)) as step:
+        fresh = dict(zip(rest, each(emulation.emulate_folder, rest, jobs, step), strict=True)) if rest else {}
+    answers = [(folder, fresh.get(folder.path) or Answer(dict(known[folder.path] or {}))) for folder in folders]
+    if as_json:
+        print_json([{"variant": f.path.name, **(a.value or {}), "error": a.error} for f, a in answers])
+    else:
+        _print(answers)
+    return 0 if all(a.value and a.value["status"] == "correct" for _, a in answers) else 1
+
+
+def _print(answers: list[tuple[Folder, Any]]) -> None:
+    rows = []
+    for folder, answer in answers:
+        value = answer.value
+        figures = value["figures"] if value else {}
+        rows.append(
+            [
+                folder.path.name,
+                str(figures.get("runs", "")),
+                f"{figures['warp_instructions']:,}" if value else "",
+                f"{value['rate']:,}" if value else "",
+                str(figures.get("ratio", "")),
+                f"{value['seconds']:.2f}" if value else "",
+                value["status"] if value else "not emulated",
+            ]
+        )
+    print_table(_COLUMNS, rows, right=_COLUMNS[1:-1], styles="status")
+    for folder, answer in answers:
+        if answer.error:
+            say(f"not emulated: {folder.path.name}: {answer.error}", style="red")
+        elif answer.value["status"] != "correct":
+            status = answer.value["status"]
+            say(f"{status}: {folder.path.name}", style=status_style(status))
+            for reason in _reasons(answer.value):
+                say(indent(reason, "  "))
+    seconds = sorted(answer.value["seconds"] for _, answer in answers if answer.value)
+    if seconds:
+        say(f"{len(seconds)} emulated; seconds on one core: median {seconds[len(seconds) // 2]}, most {seconds[-1]}")
+
+
+def _reasons(value: dict[str, Any]) -> list[str]:
+    defects = [
+        f"{d['kind']}: {d['message']}\n  in case {d['case']}, schedule seed {d['seed']}"
+        for d in value["figures"]["defects"]
+    ]
+    differences = [f"{d['rule']}: expected {d['expected']}, found {d['found']}" for d in value["figures"]["findings"]]
+    return defects + differences
+
+
+def _trace(folder: Folder, path: Path) -> None:
+    from warpwright.emulate import harness
+    from warpwright.emulate.trace import write_trace
+
+    counts = write_trace(harness.load(folder.path), path)
+    told = ", ".join(f"{count} of kind {kind}" for kind, count in counts.items())
+    say(f"{path}: {told}; open it in ui.perfetto.dev or chrome://tracing")
+
+
+def _mutate(folder: Folder, explained: Path | None, as_json: bool) -> int:
+    from warpwright.emulate import harness
+    from warpwright.emulate.mutation import mutants_of, read_reasons, trials
+
+    subject = harness.load(folder.path)
+    chosen = mutants_of(subject)
+    reasons = read_reasons(explained, folder.label) if explained else {}
+    done: list[Trial] = []
+    with progress("mutants", len(chosen)) as step:
+        for trial in trials(subject, chosen):
+            done.append(trial)
+            step()
+    survivors = [trial for trial in done if trial.survived]
+    if as_json:
+        print_json([_trial(trial, reasons) for trial in done])
+    else:
+        rows = [[t.mutant.name, str(t.mutant.line), t.case, t.caught.splitlines()[0] if t.caught else ""] for t in done]
+        print_table(["mutant", "line", "case", "caught by"], rows, right=["line"], fold="caught by")
+        for trial in survivors:
+            reason = reasons.get(trial.mutant.name, "")
+            say(
+                f"survived: {trial.mutant.name}, PTX line {trial.mutant.line}: {trial.mutant.instruction}\n"
+                f"  {f'explained: {reason}' if reason else 'no reason is given for it'}",
+                style="" if reason else "red",
+            )
+        say(f"{len(done)} mutants of {folder.label}: {len(done) - len(survivors)} caught, {len(survivors)} survived")
+    return 1 if any(trial.mutant.name not in reasons for trial in survivors) else 0
+
+
+def _trial(trial: Trial, reasons: dict[str, str]) -> dict[str, Any]:
+    return {
+        "mutant": trial.mutant.name,
+        "line": trial.mutant.line,
+        "instruction": trial.mutant.instruction,
+        "survived": trial.survived,
+        "caught": trial.caught,
+        "case": trial.case,
+        "seed": trial.seed,
+        "reason": reasons.get(trial.mutant.name, ""),
+    }

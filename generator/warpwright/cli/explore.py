@@ -1,0 +1,183 @@
+"""Commands that need neither a compiler nor a GPU: plan, explain, rules, new, schema."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from warpwright.cli.app import ConfigArgument, JsonOption, OnlyOption, OutOption, app
+from warpwright.cli.terminal import count, print_json, print_table, say
+from warpwright.errors import UserError
+
+__all__: list[str] = []
+
+
+@app.command("plan")
+def plan_command(
+    config: ConfigArgument, only: OnlyOption = None, out: OutOption = Path("out"), as_json: JsonOption = False
+) -> None:
+    """Say which points are legal, and why the others are not.
+
+    Builds and writes nothing. An illegal point is an answer, not a failure: exit code 1 only when no point is legal.
+    """
+    from warpwright import pipeline
+    from warpwright.cli.results import names, prediction
+
+    spec, file = pipeline.load(config)
+    exploration = pipeline.plan(spec, file, out, only or ())
+    variants = exploration.variants
+    removed = Counter(violation.rule for variant in variants for violation in variant.plan.violations)
+    where = dict(zip(spec.where, spec.expansion.removed, strict=True))
+    if as_json:
+        print_json(
+            {
+                "config": exploration.label,
+                "combinations": spec.count(),
+                "duplicates": spec.expansion.duplicates,
+                "removed_by_where": where,
+                "removed_by_rule": dict(removed),
+                "points": [
+                    {
+                        "variant": variant.name,
+                        "label": variant.plan.label,
+                        "legal": variant.plan.legal,
+                        "violations": variant.plan.violations,
+                        "shared_bytes": variant.plan.shared_bytes if variant.plan.legal else None,
+                        "predicted": prediction(variant, spec),
+                        "point": variant.plan.point,
+                    }
+                    for variant in variants
+                ],
+            }
+        )
+    else:
+        shown = names(variants)
+        print_table(
+            ["variant", "legal", "shared memory", "predicted"],
+            [_plan_row(name, variant, prediction(variant, spec)) for name, variant in shown.items()],
+            right=["shared memory", "predicted"],
+        )
+        _say_removed(spec, where, removed, variants)
+    raise typer.Exit(0 if exploration.legal else 1)
+
+
+def _plan_row(name: str, variant: Any, predicted: dict[str, Any] | None) -> list[str]:
+    from warpwright.cli.results import format_bytes, format_seconds
+
+    if not variant.plan.legal:
+        return [name, "no: " + ", ".join(violation.rule for violation in variant.plan.violations), "", ""]
+    time = format_seconds(predicted["seconds"]) if predicted else ""
+    return [name, "yes", format_bytes(variant.plan.shared_bytes), time]
+
+
+def _say_removed(spec: Any, where: dict[str, int], removed: Counter[str], variants: list[Any]) -> None:
+    legal = sum(variant.plan.legal for variant in variants)
+    say(f"{count(spec.count(), 'combination')}, {count(len(variants), 'point')}, {legal} legal")
+    if spec.expansion.duplicates:
+        say(f"  {count(spec.expansion.duplicates, 'combination')} the same as another")
+    for predicate, number in where.items():
+        if number:
+            say(f"  {number} left out by `where`: {predicate}")
+    messages = {v.rule: v.message for variant in variants for v in reversed(variant.plan.violations)}
+    for rule, number in removed.most_common():
+        say(f"  {number} illegal by {rule}, e.g. {messages[rule]}")
+
+
+@app.command()
+def explain(
+    point: Annotated[
+        str,
+        typer.Argument(
+            metavar="POINT",
+            help="CONFIG:INDEX (from 0) or CONFIG:LABEL, CONFIG alone where it has one point, or a recorded variant.",
+        ),
+    ],
+    problem: Annotated[
+        str, typer.Option("--problem", "-p", metavar="M,N,K[,L]", help="The problem that time is predicted for.")
+    ] = "",
+    out: OutOption = Path("out"),
+) -> None:
+    """Show how one plan comes about.
+
+    Memory map, barriers, roles, registers, waves, predicted time and what bounds it.
+    """
+    from warpwright.cli.find import find_plan
+    from warpwright.plan import explain as explain_plan
+
+    plan, default = find_plan(point, out)
+    text = explain_plan(plan, _problem(problem) if problem else default)
+    typer.echo(text.rstrip("\n"))
+    raise typer.Exit(0 if plan.legal else 1)
+
+
+def _problem(text: str) -> Any:
+    from warpwright.spec import Problem
+
+    parts = text.replace("x", ",").split(",")
+    if len(parts) not in (3, 4) or not all(part.strip().isdecimal() for part in parts):
+        raise UserError(f"--problem {text}: not three or four extents; write M,N,K or M,N,K,L such as 4096,4096,4096")
+    m, n, k, *rest = (int(part) for part in parts)
+    return Problem(m=m, n=n, k=k, l=rest[0] if rest else 1)
+
+
+@app.command()
+def rules(as_json: JsonOption = False) -> None:
+    """List every rule that can make a point illegal."""
+    from warpwright.plan import rules as all_rules
+
+    found = [(family, arch, rule) for (family, arch), listed in all_rules().items() for rule in listed]
+    if as_json:
+        print_json(
+            [
+                {"family": family, "arch": arch, "id": rule.id, "field": rule.field, "statement": rule.statement}
+                for family, arch, rule in found
+            ]
+        )
+        return
+    kernels = {f"{family} {arch}" for family, arch, _ in found}
+    columns = ["rule", "field", "statement"] if len(kernels) == 1 else ["rule", "kernel", "field", "statement"]
+    cells = [
+        {"rule": rule.id, "kernel": f"{family} {arch}", "field": rule.field, "statement": rule.statement}
+        for family, arch, rule in found
+    ]
+    print_table(columns, [[cell[column] for column in columns] for cell in cells], fold="statement")
+    say(f"{len(found)} rules for {', '.join(sorted(kernels))}")
+
+
+@app.command()
+def new(
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to write it; stdout without.")] = None,
+    family: Annotated[str, typer.Option(help="The kernel family.")] = "gemm",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
+) -> None:
+    """Write a commented YAML file to start from."""
+    from warpwright.record import write_text
+    from warpwright.spec import families, starter
+
+    if family not in families():
+        raise UserError(f"--family {family}: unknown; there are {', '.join(families())}")
+    if file is None:
+        typer.echo(starter(family), nl=False)
+        return
+    if file.exists() and not force:
+        raise UserError(f"{file}: exists already; choose another name, or --force to overwrite it")
+    write_text(file, starter(family))
+    say(f"wrote {file}; next: warpwright plan {file}")
+
+
+@app.command()
+def schema(
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to write it; stdout without.")] = None,
+) -> None:
+    """Export the JSON Schema of YAML files, for editors."""
+    from warpwright.record import write_json
+    from warpwright.spec import json_schema
+
+    if file is None:
+        print_json(json_schema())
+        return
+    write_json(file, json_schema())
+    say(f"wrote {file}; in VS Code: # yaml-language-server: $schema={file}")

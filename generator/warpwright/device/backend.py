@@ -1,0 +1,129 @@
+"""What validation needs of a device, and the CUDA device behind it; tests put a CPU double in its place."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from warpwright.device.call import CheckedKernel
+from warpwright.device.cuda_timer import CudaTimer, vendor_product
+from warpwright.device.launch import load_function, max_active_clusters
+from warpwright.device.telemetry import describe_cuda
+from warpwright.device.variant import Variant, load_variant
+from warpwright.device.xp import Array, TorchXp, Xp
+from warpwright.epilogue import registry
+from warpwright.epilogue.op import EpilogueOp
+from warpwright.plan.types import Plan
+
+__all__ = ["CUDA", "Backend", "CudaBackend", "Timer", "make_backend", "open_kernel"]
+
+#: The backend of a GPU host, as `module:callable`.
+CUDA = "warpwright.device.backend:CudaBackend"
+
+
+class Timer(Protocol):
+    """Enqueues launches between events; `collect` waits and returns each one's microseconds, in order."""
+
+    def cold(self, launch: Callable[[], object]) -> None: ...
+
+    def sustained(self, launch: Callable[[], object], count: int) -> None: ...
+
+    def collect(self) -> list[float]: ...
+
+
+class Backend(Protocol):
+    """A device with its arrays; `function` below is a loaded kernel, called with tensors and scalars in ABI order."""
+
+    xp: Xp
+    device_type: str  # that tensors must be on: cuda
+
+    def describe(self) -> dict[str, Any]: ...
+
+    def load(self, variant: Variant) -> Callable[..., Any]:
+        """Load a variant's function. Raises any exception when it cannot be loaded."""
+
+    def operation(self, name: str) -> EpilogueOp: ...
+
+    def max_clusters(self, plan: Plan) -> int: ...
+
+    def tensor(self, bits: Array, dtype: str) -> Any:
+        """Present bits as a tensor of `dtype` with the same strides."""
+
+    def synchronize(self) -> None:
+        """Wait for the device. Raises any exception when a kernel has failed."""
+
+    def free_bytes(self) -> int: ...
+
+    def timer(self) -> Timer: ...
+
+    def peer(self, a: Any, b: Any, d: Any) -> tuple[str, Callable[[], object]] | None:
+        """The vendor library's product of the same operands and its name, None where it has none."""
+
+
+class CudaBackend:
+    """The current CUDA device, through torch. Raises RuntimeError when there is none."""
+
+    device_type = "cuda"
+
+    def __init__(self) -> None:
+        self.torch: Any = importlib.import_module("torch")
+        if not self.torch.cuda.is_available():
+            raise RuntimeError(
+                "torch sees no CUDA device; run on a GPU host, with its driver and a CUDA build of torch"
+            )
+        self.torch.cuda.init()
+        self.torch.zeros(1, device="cuda")  # makes the context current, for the driver API
+        self.xp: Xp = TorchXp("cuda")
+        self.sms = int(self.torch.cuda.get_device_properties(0).multi_processor_count)
+        self._clusters: dict[tuple[object, ...], int] = {}
+
+    def describe(self) -> dict[str, Any]:
+        return describe_cuda(self.torch)
+
+    def load(self, variant: Variant) -> Callable[..., Any]:
+        return load_function(variant.library, variant.plan.symbol)
+
+    def operation(self, name: str) -> EpilogueOp:
+        return registry.get(name)
+
+    def max_clusters(self, plan: Plan) -> int:
+        key = (plan.cluster, plan.threads, plan.shared_bytes, plan.entry_registers)
+        if key not in self._clusters:
+            self._clusters[key] = max_active_clusters(plan, self.sms)
+        return self._clusters[key]
+
+    def tensor(self, bits: Array, dtype: str) -> Any:
+        return bits.view(self.xp.dtypes[dtype])  # type: ignore[union-attr]
+
+    def synchronize(self) -> None:
+        self.torch.cuda.synchronize()
+
+    def free_bytes(self) -> int:
+        free = int(self.torch.cuda.mem_get_info()[0])
+        return free + int(self.torch.cuda.memory_reserved() - self.torch.cuda.memory_allocated())
+
+    def timer(self) -> Timer:
+        return CudaTimer(self.torch)
+
+    def peer(self, a: Any, b: Any, d: Any) -> tuple[str, Callable[[], object]] | None:
+        return vendor_product(self.torch, a, b, d)
+
+
+def open_kernel(folder: Path) -> CheckedKernel:
+    """Load the variant in `folder` (out/<config>/<variant>) for calls with CUDA tensors of torch.
+
+    Raises VariantError when the folder is not a built variant, LaunchError when its library cannot be loaded,
+    RuntimeError when there is no CUDA device.
+    """
+    variant = load_variant(folder)
+    backend = CudaBackend()
+    return CheckedKernel(variant.plan, backend.load(variant), backend.max_clusters(variant.plan))
+
+
+def make_backend(spec: str) -> Backend:
+    """Make the backend named `module:callable`. Raises ImportError, AttributeError or what the callable raises."""
+    module, _, name = spec.partition(":")
+    backend: Backend = getattr(importlib.import_module(module), name)()
+    return backend

@@ -1,0 +1,149 @@
+"""Timing of validated variants beside the vendor library: one measurement per variant and problem."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from warpwright.device.contest import PEER, signature
+from warpwright.device.supervise import Outcome, Supervisor
+from warpwright.device.variant import Variant
+
+__all__ = ["METHOD", "PROTOCOL", "Timing", "bench", "summary"]
+
+METHOD = "benchmarked"
+#: Raised whenever the way of timing changes what a figure means.
+PROTOCOL = 1
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Problems as {m, n, k, l}; rounds of single cold launches; rounds of back-to-back launches of so many seconds."""
+
+    problems: Sequence[Mapping[str, int]] = ({"m": 4096, "n": 4096, "k": 4096, "l": 1},)
+    rounds: int = 50
+    sustained_rounds: int = 3
+    sustained_seconds: float = 0.1
+    seed: int | None = None
+
+
+def bench(variants: Sequence[Variant], supervisor: Supervisor, options: Timing = Timing()) -> Iterator[dict[str, Any]]:
+    """Time variants, which must have been validated, and yield a result per problem and variant.
+
+    A result has the variant's origin, `status` (`correct` where it was timed; launch_failed, crash, hang or `not_run`),
+    `diagnosis`, `figures` (of one problem), `samples` in microseconds and `gpu`. A variant that fails is left out and
+    the others are timed again without it. Raises DeviceUnavailableError.
+    """
+    seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "big")
+    left = list(variants)
+    for problem in options.problems:
+        while left:
+            device = supervisor.start()
+            request = {
+                "do": "bench",
+                "folders": [str(variant.folder.resolve()) for variant in left],
+                "problem": dict(problem),
+                "rounds": options.rounds,
+                "sustained_rounds": options.sustained_rounds,
+                "sustained_seconds": options.sustained_seconds,
+                "seed": seed,
+            }
+            outcome = supervisor.request(request)
+            if not outcome.status:
+                yield from _results(left, problem, outcome, device, options)
+                break
+            failed = [v for v in left if outcome.doing.endswith(v.name)] or left
+            for variant in failed:
+                status = outcome.status if len(failed) == 1 else "not_run"
+                yield _result(variant, problem, status, outcome.diagnosis, {}, {}, device)
+            left = [variant for variant in left if variant not in failed]
+
+
+def summary(samples: Sequence[float]) -> dict[str, float]:
+    """Median and percentiles of samples, in their unit."""
+    values = np.percentile(np.asarray(samples), (50, 5, 95, 99))
+    return {name: round(float(v), 3) for name, v in zip(("median", "p5", "p95", "p99"), values, strict=True)}
+
+
+def _results(
+    variants: Sequence[Variant],
+    problem: Mapping[str, int],
+    outcome: Outcome,
+    device: Mapping[str, Any],
+    options: Timing,
+) -> Iterator[dict[str, Any]]:
+    measured = outcome.events[-1]
+    samples = {contestant["name"]: contestant for contestant in measured["contestants"]}
+    flop = 2 * problem["m"] * problem["n"] * problem["k"] * problem.get("l", 1)
+    for variant in variants:
+        own = samples[variant.name]
+        kind = signature(variant.plan)
+        figures: dict[str, Any] = {
+            **{extent: problem.get(extent, 1) for extent in "mnkl"},
+            "cold_us": summary(own["cold_us"]),
+            "tflops": _rate(flop, own["cold_us"]),
+            "rounds": options.rounds,
+            "clocks": measured["clocks"],
+        }
+        kept = {key: own[key] for key in ("cold_us", "sustained_us")}
+        if own["sustained_us"]:
+            figures["sustained_us"] = summary(own["sustained_us"])
+            figures["sustained_tflops"] = _rate(flop, own["sustained_us"])
+        if measured["peers"].get(kind):
+            first, second = (samples[f"{PEER} {kind} {i}"] for i in (1, 2))
+            kept["peer_cold_us"], kept["peer_sustained_us"] = first["cold_us"], first["sustained_us"]
+            figures["peer"] = _against(measured["peers"][kind], flop, own, first, second)
+        yield _result(variant, problem, "correct", "", figures, kept, device)
+
+
+def _against(
+    name: str, flop: int, own: Mapping[str, Any], first: Mapping[str, Any], second: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Compare with the vendor library: `ratio` above 1 is faster than it, within `noise` of 1 a tie."""
+    mine, theirs, again = (float(np.median(who["cold_us"])) for who in (own, first, second))
+    noise = abs(theirs - again) / theirs
+    figures: dict[str, Any] = {
+        "name": name,
+        "cold_us": summary(first["cold_us"]),
+        "tflops": _rate(flop, first["cold_us"]),
+        "ratio": round(theirs / mine, 4),
+        "noise": round(noise, 4),
+        "tie": abs(theirs / mine - 1) <= noise,
+    }
+    if own["sustained_us"] and first["sustained_us"]:
+        figures["sustained_us"] = summary(first["sustained_us"])
+        figures["sustained_ratio"] = round(float(np.median(first["sustained_us"]) / np.median(own["sustained_us"])), 4)
+    return figures
+
+
+def _rate(flop: int, microseconds: Sequence[float]) -> float:
+    """TFLOP/s at the median."""
+    return round(flop / float(np.median(microseconds)) / 1e6, 1)
+
+
+def _result(
+    variant: Variant,
+    problem: Mapping[str, int],
+    status: str,
+    diagnosis: str,
+    figures: Mapping[str, Any],
+    samples: Mapping[str, Any],
+    device: Mapping[str, Any],
+) -> dict[str, Any]:
+    return {
+        "method": METHOD,
+        "protocol": PROTOCOL,
+        **asdict(variant.origin),
+        "problem": {extent: problem.get(extent, 1) for extent in "mnkl"},
+        "status": status,
+        "diagnosis": diagnosis,
+        "figures": dict(figures),
+        "samples": dict(samples),
+        "gpu": dict(device),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }

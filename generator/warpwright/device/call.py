@@ -1,0 +1,232 @@
+"""The checked call: every rule of the kernel's ABI is tested on the host, before anything is launched.
+
+A TMA descriptor with a misaligned stride fails inside the driver, and a wrong dtype is silently read as something
+else; here both give an error that names tensor, value and rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from warpwright.device.xp import BYTES
+from warpwright.plan.types import Argument, Plan
+
+__all__ = ["CLUSTERS", "CallError", "CheckedKernel", "check_arguments"]
+
+_DTYPES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
+_LONG = {short: long for long, short in _DTYPES.items()}
+_MAX_EXTENT = 2**31 - 1
+_MAX_STRIDE_BYTES = 2**40  # exclusive; CUDA driver API, cuTensorMapEncodeTiled
+
+#: The argument that the caller need not give: it follows from the device.
+CLUSTERS = "max_clusters"
+
+
+class CallError(ValueError):
+    """An argument breaks a rule of the kernel; nothing was launched.
+
+    `argument`, `value` and `rule` are also in the message.
+    """
+
+    def __init__(self, argument: str, value: str, rule: str) -> None:
+        super().__init__(f"{argument}: {value}; {rule}")
+        self.argument, self.value, self.rule = argument, value, rule
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Bytes that a tensor's elements lie in: [first, last), and the window they take of each `pitch` bytes."""
+
+    first: int
+    last: int
+    pitch: int  # smallest stride beyond the contiguous mode, 0 where the tensor is one run
+    window: int  # bytes of one contiguous run
+
+
+class CheckedKernel:
+    """A loaded kernel with its plan's rules.
+
+    Call it with the plan's arguments in order or by name, without `max_clusters`: tensors (L, M, K), (L, K, N),
+    (L, M, N) on one device, or 2-D where L is 1, vectors, and numbers. The launch is on the caller's current stream;
+    the output arguments are written. Raises CallError when an argument breaks a rule, before anything is launched.
+    """
+
+    def __init__(self, plan: Plan, function: Callable[..., Any], max_clusters: int, device_type: str = "cuda") -> None:
+        self.plan, self.function, self.max_clusters, self.device_type = plan, function, max_clusters, device_type
+
+    def __call__(self, *arguments: Any, max_clusters: int | None = None, **named: Any) -> None:
+        self.function(*self.bind(*arguments, max_clusters=max_clusters, **named))
+
+    def bind(self, *arguments: Any, max_clusters: int | None = None, **named: Any) -> list[Any]:
+        """Check the arguments and return them in ABI order, ready for `function` (for calls in a tight loop)."""
+        clusters = self.max_clusters if max_clusters is None else max_clusters
+        if not 1 <= clusters <= self.max_clusters:
+            raise CallError(CLUSTERS, str(clusters), f"must be from 1 to {self.max_clusters}")
+        checked = check_arguments(self.plan, arguments, named, self.device_type)
+        return [clusters if a.name == CLUSTERS else checked[a.name] for a in self.plan.arguments]
+
+
+def check_arguments(
+    plan: Plan, positional: Sequence[Any], named: Mapping[str, Any], device_type: str = "cuda"
+) -> dict[str, Any]:
+    """Return the arguments by name, in the form the kernel takes: 3-D, with legal strides on modes of extent 0 or 1.
+
+    Works on anything with shape, stride(), data_ptr(), dtype, device and as_strided(). Raises CallError.
+    """
+    expected = [argument for argument in plan.arguments if argument.name != CLUSTERS]
+    given = _by_name(expected, positional, named)
+    extents: dict[str, tuple[int, str]] = {}
+    device = ""
+    result: dict[str, Any] = {}
+    spans: dict[str, _Span] = {}
+    for argument in expected:
+        value = given[argument.name]
+        if argument.kind == "scalar":
+            result[argument.name] = _scalar(argument, value)
+            continue
+        _check_kind(argument, value)
+        if not str(value.device).startswith(device_type):
+            raise CallError(argument.name, f"device {value.device}", f"must be on a {device_type} device")
+        device = device or str(value.device)
+        if str(value.device) != device:
+            raise CallError(argument.name, f"device {value.device}", f"must be on {device}, like the other tensors")
+        tensor = _three_d(argument, value)
+        _check_extents(argument, tuple(tensor.shape), extents)
+        tensor = _legal_strides(argument, tensor)
+        result[argument.name] = tensor
+        if 0 not in tuple(tensor.shape):
+            spans[argument.name] = _span(argument, tensor)
+    outputs = [argument.name for argument in expected if argument.output]
+    for output in outputs:
+        for name, span in spans.items():
+            if name != output and output in spans and _overlap(spans[output], span):
+                where = f"bytes {spans[output].first:#x} to {spans[output].last:#x} overlap those of {name!r}"
+                raise CallError(output, where, "an output must not share memory with another argument; give it its own")
+    return result
+
+
+def _by_name(expected: Sequence[Argument], positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    names = [argument.name for argument in expected]
+    signature = f"the arguments are {', '.join(names)}"
+    if len(positional) > len(names):
+        raise CallError("call", f"{len(positional)} positional arguments", signature)
+    given = dict(zip(names, positional, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            raise CallError(name, "unknown argument", signature)
+        if name in given:
+            raise CallError(name, "given twice", signature)
+        given[name] = value
+    for name in names:
+        if name not in given:
+            raise CallError(name, "missing", signature)
+    return given
+
+
+def _scalar(argument: Argument, value: Any) -> int | float:
+    integral = argument.dtype.startswith("i")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not integral:
+            return float(value)
+        if isinstance(value, int):
+            return value
+    kind = "an integer" if integral else "a number (int or float)"
+    raise CallError(argument.name, f"{value!r} of type {type(value).__name__}", f"must be {kind}")
+
+
+def _check_kind(argument: Argument, value: Any) -> None:
+    if not all(hasattr(value, name) for name in ("shape", "stride", "data_ptr", "dtype", "device")):
+        raise CallError(argument.name, f"type {type(value).__name__}", "must be a torch tensor")
+    name = str(value.dtype).rpartition(".")[2]
+    if _DTYPES.get(name, name) != argument.dtype:
+        raise CallError(argument.name, f"dtype {name}", f"this variant takes {_LONG[argument.dtype]}")
+
+
+def _three_d(argument: Argument, tensor: Any) -> Any:
+    rank = len(argument.shape)
+    shape = f"({', '.join(argument.shape)})"
+    if len(tensor.shape) == rank:
+        return tensor
+    if argument.kind == "tensor" and argument.shape[0] == "L" and len(tensor.shape) == rank - 1:
+        return tensor.as_strided((1, *tensor.shape), (1, *tensor.stride()))
+    also = f" or, for L = 1, ({', '.join(argument.shape[1:])})" if argument.kind == "tensor" else ""
+    raise CallError(argument.name, f"shape {tuple(tensor.shape)}", f"must have the modes {shape}{also}")
+
+
+def _check_extents(argument: Argument, shape: tuple[int, ...], extents: dict[str, tuple[int, str]]) -> None:
+    for mode, extent in zip(argument.shape, shape, strict=True):
+        known, owner = extents.setdefault(mode, (int(extent), argument.name))
+        if known != extent:
+            raise CallError(argument.name, f"{mode} = {extent} in shape {shape}", f"{owner!r} has {mode} = {known}")
+        if extent > _MAX_EXTENT:
+            raise CallError(argument.name, f"{mode} = {extent}", f"an extent must be at most {_MAX_EXTENT}")
+
+
+def _legal_strides(argument: Argument, tensor: Any) -> Any:
+    """Check strides and base, and give modes of extent 0 or 1, whose stride never matters, one that TMA accepts."""
+    size = BYTES[argument.dtype]
+    unit = max(1, argument.alignment // size)
+    shape, strides = tuple(tensor.shape), list(tensor.stride())
+    inner = argument.shape.index(argument.contiguous) if argument.contiguous else len(shape) - 1
+    empty = 0 in shape
+    free = [mode for mode, extent in enumerate(shape) if extent <= 1 or empty]
+    if inner not in free and strides[inner] != 1:
+        name = argument.shape[inner]
+        raise CallError(
+            argument.name, f"stride {strides[inner]} in {name}", f"this variant is {name}-major: it must be 1"
+        )
+    for mode, name in enumerate(argument.shape):
+        if mode in free or mode == inner:
+            continue
+        stride = strides[mode]
+        if stride <= 0 or stride % unit:
+            rule = f"must be a positive multiple of {unit} elements ({argument.alignment} bytes); pad the rows"
+            raise CallError(argument.name, f"stride {stride} in {name}", rule)
+        if stride * size >= _MAX_STRIDE_BYTES:
+            raise CallError(argument.name, f"stride {stride} in {name}", "must be below 2^40 bytes")
+    if argument.output and not empty:
+        _check_no_self_overlap(argument, shape, strides, free)
+    if not empty and tensor.data_ptr() % argument.alignment:
+        rule = f"must be aligned to {argument.alignment} bytes; copy the tensor, or slice at a multiple of it"
+        raise CallError(argument.name, f"base address {tensor.data_ptr():#x}", rule)
+    reach = max((shape[m] * strides[m] for m in range(len(shape)) if m not in free), default=1)
+    legal = [
+        (1 if mode == inner else -(-reach // unit) * unit) if mode in free else strides[mode]
+        for mode in range(len(shape))
+    ]
+    return tensor if legal == strides else tensor.as_strided(shape, tuple(legal))
+
+
+def _check_no_self_overlap(
+    argument: Argument, shape: Sequence[int], strides: Sequence[int], free: Sequence[int]
+) -> None:
+    reach, owner = 1, ""
+    for mode in sorted((m for m in range(len(shape)) if m not in free), key=lambda m: strides[m]):
+        name = argument.shape[mode]
+        if strides[mode] < reach:
+            rule = f"must be at least {reach}, so that elements along {name} do not overlap those along {owner}"
+            raise CallError(argument.name, f"stride {strides[mode]} in {name}", rule)
+        reach, owner = strides[mode] * (shape[mode] - 1) + reach, name
+
+
+def _span(argument: Argument, tensor: Any) -> _Span:
+    size, first = BYTES[argument.dtype], int(tensor.data_ptr())
+    shape, strides = tuple(tensor.shape), tuple(tensor.stride())
+    last = first + size * (1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)))
+    inner = argument.shape.index(argument.contiguous) if argument.contiguous else len(shape) - 1
+    outer = [strides[m] for m in range(len(shape)) if m != inner and shape[m] > 1]
+    pitch = min(outer, default=0)
+    regular = pitch and all(stride % pitch == 0 for stride in outer)
+    return _Span(first, last, pitch * size if regular else 0, shape[inner] * size)
+
+
+def _overlap(one: _Span, other: _Span) -> bool:
+    """Whether two tensors share a byte; exact for runs of one common pitch (column slices of one matrix)."""
+    if one.last <= other.first or other.last <= one.first:
+        return False
+    if one.pitch and one.pitch == other.pitch:
+        gap = (other.first - one.first) % one.pitch
+        return not (one.window <= gap and gap + other.window <= one.pitch)
+    return True

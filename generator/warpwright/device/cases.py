@@ -1,0 +1,106 @@
+"""The emulator's cases as a bundle carries them: a problem, a digest of its operands, and what the emulator made of it.
+
+Operands are not stored: random ones do not compress, and both machines draw them from the same seeds. The digest
+says whether they are the same to the bit. The output is stored as it was: bits, dense, (L, M, N).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from warpwright.device.problems import Problem
+from warpwright.device.tensors import NAN, operand_values
+from warpwright.device.xp import Array, NumpyXp
+from warpwright.plan.types import Plan
+
+__all__ = [
+    "CASES", "LISTED", "StoredCase", "add_cases", "case_inputs", "cases_of", "inputs_digest", "read_case", "write_case",
+]  # fmt: skip
+
+#: Folder of the cases, in a bundle; equal ones of several variants are one file.
+CASES = "cases"
+#: A variant's cases, in its folder: {name: path of the file from there}.
+LISTED = "cases.json"
+
+
+@dataclass(frozen=True)
+class StoredCase:
+    """clusters: the kernel's `max_clusters`. seed: of the operands. inputs: their digest. emulator: its version."""
+
+    problem: Problem
+    clusters: int
+    seed: int
+    inputs: str
+    emulator: str
+    output: Array
+
+
+def case_inputs(plan: Plan, problem: Problem, skips: Mapping[str, str], seed: int) -> dict[str, Array]:
+    """Draw the inputs of a case on the CPU: bits, dense, by argument. What must not be read is NaN throughout."""
+    found = {}
+    for argument in plan.arguments:
+        if argument.kind == "scalar" or argument.output:
+            continue
+        bits = operand_values(NumpyXp(), argument, problem, seed)
+        found[argument.name] = (
+            np.full_like(bits, NAN[argument.dtype]) if skips.get(argument.name) in problem.zero else bits
+        )
+    return found
+
+
+def inputs_digest(inputs: Mapping[str, Array]) -> str:
+    """SHA-256 of inputs, names included."""
+    digest = hashlib.sha256()
+    for name in sorted(inputs):
+        digest.update(f"{name}{inputs[name].shape}".encode())
+        digest.update(np.ascontiguousarray(inputs[name]).tobytes())
+    return digest.hexdigest()
+
+
+def write_case(case: StoredCase) -> bytes:
+    """Return the bytes of a case's file (npz)."""
+    described = {
+        "problem": asdict(case.problem),
+        **{name: getattr(case, name) for name in ("clusters", "seed", "inputs", "emulator")},
+    }
+    file = io.BytesIO()
+    np.savez_compressed(file, description=np.array(json.dumps(described, sort_keys=True)), output=case.output)
+    return file.getvalue()
+
+
+def read_case(path: Path) -> StoredCase:
+    """Read a case's file. Raises OSError or ValueError where it cannot be read."""
+    with np.load(path, allow_pickle=False) as stored:
+        described = json.loads(str(stored["description"]))
+        output = stored["output"]
+    problem = described.pop("problem")
+    return StoredCase(Problem(**{**problem, "zero": tuple(problem["zero"])}), **described, output=output)
+
+
+def add_cases(bundle: Path, folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put a variant's cases, by name, into a bundle; `folder` is the variant's in it."""
+    (bundle / CASES).mkdir(exist_ok=True)
+    listed = {}
+    for name, data in files.items():
+        path = bundle / CASES / f"{hashlib.sha256(data).hexdigest()[:16]}.npz"
+        path.write_bytes(data)
+        listed[name] = os.path.relpath(path, folder)
+    (folder / LISTED).write_text(json.dumps(listed, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def cases_of(folder: Path, glob: str = "*") -> list[Path]:
+    """Return the files of a variant's cases, by name; none where its bundle carries none."""
+    try:
+        listed = json.loads((folder / LISTED).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    return [folder / path for name, path in sorted(listed.items()) if fnmatchcase(name, glob)]

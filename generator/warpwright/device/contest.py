@@ -1,0 +1,165 @@
+"""Timing in the child process: all contestants of one problem, the vendor library among them, interleaved in rounds.
+
+Every timed launch finds a cold L2 (256 MB are written in between) and a GPU that is still busy when it is enqueued, so
+that the events around it measure the kernel and not the queue. The vendor library takes part twice: the difference
+between its two medians is the noise, and anything within it is a tie.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warpwright.device import tensors
+from warpwright.device.backend import Backend, Timer
+from warpwright.device.call import CallError
+from warpwright.device.check import DeviceLostError, LaunchRefusedError, Subject, load_subject
+from warpwright.device.problems import Problem
+from warpwright.device.reference import scalar_value
+from warpwright.device.telemetry import clocks
+from warpwright.device.variant import load_variant
+from warpwright.plan.types import Argument, Plan
+
+__all__ = ["PEER", "run_contest", "signature"]
+
+#: Name of the vendor library's contestants.
+PEER = "vendor"
+_WARM_UP = 3
+#: Shorter kernels are not launched back to back: the host would not keep up.
+_HOST_BOUND_US = 50.0
+
+
+@dataclass
+class _Contestant:
+    name: str
+    launch: Callable[[], object]
+    cold_us: list[float]
+    sustained_us: list[float]
+
+
+def signature(plan: Plan) -> str:
+    """What the vendor library is asked for: dtypes and majors of A, B and D, as text."""
+    named = {argument.name: argument for argument in plan.arguments}
+    return " ".join(f"{n}:{named[n].dtype}/{named[n].contiguous.lower()}" for n in "abd")
+
+
+def run_contest(backend: Backend, request: Mapping[str, Any], tell: Callable[[dict[str, Any]], None]) -> bool:
+    """Time the variants of request["folders"] on request["problem"] and tell `measured`.
+
+    Raises LaunchRefusedError or DeviceLostError; the last beat then names the contestant.
+    """
+    p = request["problem"]
+    problem = Problem("bench", p["m"], p["n"], p["k"], p.get("l", 1))
+    operands = _Operands(backend, problem, request["seed"])
+    timer = backend.timer()
+    contestants: list[_Contestant] = []
+    peers: dict[str, str] = {}
+    for folder in request["folders"]:
+        variant = load_variant(Path(folder))
+        tell({"event": "beat", "doing": f"timing {variant.name}"})
+        subject = load_subject(backend, variant)
+        contestants.append(_Contestant(variant.name, operands.launch(subject), [], []))
+        kind = signature(variant.plan)
+        if kind not in peers:
+            a, b, d = (operands.tensor(subject.chain.arguments[name]) for name in "abd")
+            found = backend.peer(a, b, d)
+            peers[kind] = found[0] if found else ""
+            if found:
+                contestants += [_Contestant(f"{PEER} {kind} {i}", found[1], [], []) for i in (1, 2)]
+    for contestant in contestants:
+        tell({"event": "beat", "doing": f"timing {contestant.name}"})
+        for _ in range(_WARM_UP):
+            _run(contestant.launch)
+            _wait(backend)
+    shuffled = random.Random(request["seed"])
+    for round_number in range(request["rounds"]):
+        tell({"event": "beat", "doing": f"round {round_number}"})
+        order = shuffled.sample(contestants, len(contestants))
+        for contestant in order:
+            timer.cold(contestant.launch)
+        for contestant, microseconds in zip(order, timer.collect(), strict=True):
+            contestant.cold_us.append(microseconds)
+    loads = _sustain(request, contestants, shuffled, timer, tell)
+    measured = [
+        {"name": c.name, "cold_us": _rounded(c.cold_us), "sustained_us": _rounded(c.sustained_us)} for c in contestants
+    ]
+    tell({"event": "measured", "contestants": measured, "peers": peers, "clocks": loads})
+    tell({"event": "done"})
+    return True
+
+
+def _sustain(
+    request: Mapping[str, Any],
+    contestants: list[_Contestant],
+    shuffled: random.Random,
+    timer: Timer,
+    tell: Callable[[dict[str, Any]], None],
+) -> list[dict[str, float]]:
+    """Back-to-back launches of each contestant, where the power limit sets the clock; reads the clocks meanwhile."""
+    loads: list[dict[str, float]] = []
+    for round_number in range(request["sustained_rounds"]):
+        for contestant in shuffled.sample(contestants, len(contestants)):
+            tell({"event": "beat", "doing": f"sustained round {round_number}, {contestant.name}"})
+            typical = sorted(contestant.cold_us)[len(contestant.cold_us) // 2]
+            if typical < _HOST_BOUND_US:
+                continue
+            count = max(3, int(request["sustained_seconds"] * 1e6 / typical))
+            timer.sustained(contestant.launch, count)
+            contestant.sustained_us += timer.collect()
+            if contestant.name.startswith(PEER) and len(loads) <= round_number:
+                timer.sustained(contestant.launch, 3 * count)  # the GPU is busy while the clocks are read
+                loads.append(clocks())
+                timer.collect()
+    return loads
+
+
+class _Operands:
+    """Buffers of one problem, shared by all contestants that agree on dtype and layout."""
+
+    def __init__(self, backend: Backend, problem: Problem, seed: int) -> None:
+        self.backend, self.problem, self.seed = backend, problem, seed
+        self._tensors: dict[tuple[str, str, str], Any] = {}
+
+    def tensor(self, argument: Argument) -> Any:
+        key = (argument.name, argument.dtype, argument.contiguous)
+        if key not in self._tensors:
+            buffer = tensors.make_buffer(self.backend.xp, argument, self.problem, aligned=True)
+            if not argument.output:
+                tensors.fill(self.backend.xp, buffer, self.problem, self.seed)
+            self._tensors[key] = self.backend.tensor(buffer.view, argument.dtype)
+        return self._tensors[key]
+
+    def launch(self, subject: Subject) -> Callable[[], object]:
+        """Bind the operands once, checked, so that the loop calls the kernel itself."""
+        given: dict[str, Any] = {
+            a.name: scalar_value(a.name, "normal", ()) if a.kind == "scalar" else self.tensor(a)
+            for a in subject.variant.plan.arguments
+            if a.name != "max_clusters"
+        }
+        try:
+            bound = subject.kernel.bind(**given)
+        except CallError as error:
+            raise LaunchRefusedError(str(error)) from error
+        function = subject.kernel.function
+        return lambda: function(*bound)
+
+
+def _run(launch: Callable[[], object]) -> None:
+    try:
+        launch()
+    except Exception as error:
+        raise LaunchRefusedError(f"{type(error).__name__}: {error}") from error
+
+
+def _wait(backend: Backend) -> None:
+    try:
+        backend.synchronize()
+    except Exception as error:
+        raise DeviceLostError(f"{type(error).__name__}: {error}") from error
+
+
+def _rounded(values: list[float]) -> list[float]:
+    return [round(value, 3) for value in values]

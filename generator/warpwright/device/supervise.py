@@ -1,0 +1,187 @@
+"""The parent of the process that touches the device: it watches, ends what hangs, and starts afresh for the next.
+
+A hang, an abort or a lost context each become the status of the variant that was running, with what it was doing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from warpwright.device.backend import CUDA
+
+__all__ = ["DeviceUnavailableError", "Outcome", "Supervisor"]
+
+_PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+#: Seconds for a killed process to be gone: the driver first has to stop its kernels.
+_REAP_SECONDS = 60
+#: Results are kept and shared: where files lie on this machine is nobody's business.
+_FOLDERS = re.compile(r"(?<![\w/])/(?:[\w.+@-]+/)+")
+
+
+class DeviceUnavailableError(RuntimeError):
+    """No process with a usable device can be started; the message says why."""
+
+
+@dataclass
+class Outcome:
+    """How a request ended. status: "" when it went through, else launch_failed, crash or hang, or `not_run` when the
+    fault was not the variant's."""
+
+    status: str = ""
+    diagnosis: str = ""
+    events: list[dict[str, Any]] = field(default_factory=list)
+    doing: str = ""
+
+
+class Supervisor:
+    """Runs requests one after another in a child process, a fresh one after each failure.
+
+    `backend` is a `module:callable`; `silence` the seconds without a sign of life that count as a hang; `paths` are
+    further import folders of the child. Use as a context manager.
+    """
+
+    def __init__(
+        self, backend: str = CUDA, silence: float = 30.0, startup: float = 300.0, paths: Sequence[Path] = ()
+    ) -> None:
+        self.backend, self.silence, self.startup, self.paths = backend, silence, startup, paths
+        self.device: dict[str, Any] = {}
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._log: IO[str] | None = None
+
+    def __enter__(self) -> Supervisor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self) -> dict[str, Any]:
+        """Make sure that a child with a device is there, and return the device's description.
+
+        Raises DeviceUnavailableError.
+        """
+        if self._process is not None:
+            return self.device
+        self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        search = [str(_PACKAGE_ROOT), *map(str, self.paths), os.environ.get("PYTHONPATH", "")]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "warpwright.device.worker", self.backend],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, search))},
+            cwd=_PACKAGE_ROOT,  # -m looks in the working folder first: no other copy of this package may be found there
+        )
+        self._lines = queue.Queue()
+        threading.Thread(target=_forward, args=(self._process.stdout, self._lines), daemon=True).start()
+        event = self._next(self.startup)
+        if event is None or event["event"] != "ready":
+            why = event["message"] if event else self._ending()
+            self._end()
+            raise DeviceUnavailableError(why)
+        self.device = event["device"]
+        return self.device
+
+    def request(self, request: Mapping[str, Any]) -> Outcome:
+        """Send one request and follow it to its end. Raises DeviceUnavailableError."""
+        self.start()
+        assert self._process is not None
+        assert self._process.stdin is not None
+        outcome = Outcome()
+        with contextlib.suppress(OSError):  # it has just ended: the loop below says how
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+        while True:
+            try:
+                event = self._next(self.silence)
+            except queue.Empty:
+                outcome.status = "hang"
+                outcome.diagnosis = f"no sign of life for {self.silence:g} s: {outcome.doing or 'starting'}"
+                self._end()
+                return outcome
+            if event is None:
+                outcome.status = "crash"
+                outcome.diagnosis = f"{outcome.doing or 'starting'}: {self._ending()}"
+            elif event["event"] == "beat":
+                outcome.doing = event["doing"]
+                continue
+            elif event["event"] == "failed":
+                outcome.status, outcome.diagnosis = event["status"], event["diagnosis"]
+            elif event["event"] == "broken":
+                outcome.status, outcome.diagnosis = "not_run", event["message"]
+            elif event["event"] != "done":
+                outcome.events.append(event)
+                continue
+            if outcome.status or any(_incorrect(seen) for seen in outcome.events):
+                self._end()
+            return outcome
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        self._end()
+
+    def _next(self, seconds: float) -> dict[str, Any] | None:
+        """The next event; None when the child has ended. Raises queue.Empty after `seconds`."""
+        line = self._lines.get(timeout=seconds)
+        if line is None:
+            return None
+        event: dict[str, Any] = json.loads(line)
+        return event
+
+    def _ending(self) -> str:
+        """Say how the child ended, with the last lines that it wrote to stderr."""
+        assert self._process is not None
+        assert self._log is not None
+        try:
+            code = self._process.wait(timeout=_REAP_SECONDS)
+        except subprocess.TimeoutExpired:
+            return "the process closed its pipe and does not end"
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        self._log.seek(0)
+        last = " | ".join(line.strip() for line in self._log.read().splitlines()[-8:] if line.strip())
+        last = _FOLDERS.sub("", last)[-800:]
+        return f"the process ended with {how}" + (f"; its last words: {last}" if last else "")
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        try:
+            process.wait(timeout=_REAP_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise DeviceUnavailableError(f"process {process.pid} cannot be ended; the device is stuck") from error
+        finally:
+            for pipe in (process.stdin, self._log):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):  # its reader is gone
+                        pipe.close()
+
+
+def _forward(stream: IO[str] | None, lines: queue.Queue[str | None]) -> None:
+    if stream is not None:
+        with stream:
+            for line in stream:
+                lines.put(line)
+    lines.put(None)
+
+
+def _incorrect(event: Mapping[str, Any]) -> bool:
+    return bool(event["event"] == "problem" and event["figures"]["status"] == "incorrect")

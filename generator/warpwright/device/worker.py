@@ -1,0 +1,141 @@
+"""The child process that touches the device: it takes requests on stdin and tells each step on stdout, as JSON lines.
+
+A kernel that hangs or kills the context takes this process with it and nothing else; its parent
+(device/supervise.py) watches the steps and starts another. It serves several variants in a row, since
+starting torch takes seconds, and ends after the first that is not correct: no later result can then be due to it.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from warpwright.device.backend import Backend, make_backend
+from warpwright.device.cases import read_case
+from warpwright.device.check import (
+    DeviceLostError,
+    LaunchRefusedError,
+    ProductCache,
+    Subject,
+    check_problem,
+    load_subject,
+)
+from warpwright.device.check_case import check_case
+from warpwright.device.contest import run_contest
+from warpwright.device.problems import Problem, listed, standard
+from warpwright.device.variant import load_variant
+
+__all__ = ["main", "select_problems"]
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+def main(arguments: list[str]) -> int:
+    """Serve requests until stdin ends; `arguments` is the backend's `module:callable`."""
+    # Libraries may print: what they write to stdout goes to stderr, and the protocol has a descriptor of its own.
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    faulthandler.enable()
+
+    def tell(event: dict[str, Any]) -> None:
+        channel.write(json.dumps(event) + "\n")
+        channel.flush()
+
+    try:
+        backend = make_backend(arguments[0])
+        tell({"event": "ready", "device": backend.describe()})
+    except Exception as error:
+        tell({"event": "unusable", "message": f"{type(error).__name__}: {error}"})
+        return 1
+    cache = ProductCache(budget=backend.free_bytes() // 4)
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            if request["do"] == "validate":
+                finished = _validate(backend, request, cache, tell)
+            elif request["do"] == "compare":
+                finished = _compare(backend, request, tell)
+            else:
+                cache.entries.clear()
+                finished = run_contest(backend, request, tell)
+        except Exception as error:
+            finished = _explain(error, tell)
+        if not finished:
+            return 1
+    return 0
+
+
+def select_problems(subject: Subject, request: Mapping[str, Any]) -> list[Problem]:
+    """Return a request's problems, `standard` or {m, n, k, l} each; `names` (globs) and `max_elements` keep some."""
+    asked = request["problems"]
+    problems = standard(subject.variant.plan, subject.chain.skips) if asked == "standard" else listed(asked)
+    most = request.get("max_elements")
+    return [
+        problem
+        for problem in problems
+        if any(fnmatchcase(problem.name, glob) for glob in request.get("names", ["*"]))
+        and (most is None or max(problem.m * problem.n, problem.m * problem.k, problem.n * problem.k) <= most)
+    ]
+
+
+def _validate(backend: Backend, request: Mapping[str, Any], cache: ProductCache, tell: Tell) -> bool:
+    """Check one variant on every problem; returns whether the context may serve another variant."""
+    tell({"event": "beat", "doing": "loading"})
+    subject = load_subject(backend, load_variant(Path(request["folder"])))
+    right = True
+    for problem in select_problems(subject, request):
+
+        def beat(repeat: int, name: str = problem.name) -> None:
+            tell({"event": "beat", "doing": f"problem {name}, launch {repeat}"})
+
+        tell({"event": "beat", "doing": f"problem {problem.name}, preparing"})
+        try:
+            figures = check_problem(backend, subject, problem, request["repeats"], request["seed"], cache, beat)
+        except Exception as error:
+            if type(error).__name__ != "OutOfMemoryError":  # torch's, which is not imported here
+                raise
+            figures = {**problem.figures(), "status": "skipped", "faults": ["the device's memory does not hold it"]}
+        right = right and figures["status"] != "incorrect"
+        tell({"event": "problem", "figures": figures})
+    tell({"event": "done"})
+    return right
+
+
+def _compare(backend: Backend, request: Mapping[str, Any], tell: Tell) -> bool:
+    """Run one variant on the emulator's cases; returns whether the context may serve another variant."""
+    tell({"event": "beat", "doing": "loading"})
+    subject = load_subject(backend, load_variant(Path(request["folder"])))
+    right = True
+    for path in request["cases"]:
+        case = read_case(Path(path))
+        tell({"event": "beat", "doing": f"case {case.problem.name}"})
+        figures = check_case(backend, subject, case)
+        right = right and figures["status"] != "incorrect"
+        tell({"event": "problem", "figures": figures})
+    tell({"event": "done"})
+    return right
+
+
+def _explain(error: Exception, tell: Tell) -> bool:
+    """Tell why a request ended early; the context is lost in any case."""
+    text = str(error)
+    if isinstance(error, LaunchRefusedError):
+        tell({"event": "failed", "status": "launch_failed", "diagnosis": text})
+    elif isinstance(error, DeviceLostError) or "CUDA error" in text:
+        tell({"event": "failed", "status": "crash", "diagnosis": text})
+    else:
+        tell({"event": "broken", "message": f"{type(error).__name__}: {text}"})
+    return False
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    # Not through atexit: with a lost context, the libraries' own cleaning up can hang.
+    os._exit(code)

@@ -1,0 +1,105 @@
+"""Says what is wrong with an operation's declaration, before a kernel that would not compile is rendered from it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import re
+from collections.abc import Iterator
+
+from warpwright.epilogue.op import EpilogueOp, EpilogueOperand
+
+__all__ = ["KERNEL_NAMES", "faults"]
+
+_KINDS = ("tile", "vector_m", "vector_n", "scalar")
+#: What the code may read beside `x`, its operands and what it assigns itself.
+_IN_SCOPE = frozenset({"cute", "cutlass", "Float32", "Int32"}) | frozenset(dir(builtins))
+#: Names that the rendered kernels bind: an operand or a temporary of this name would change the kernel around it.
+KERNEL_NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a a_block a_box a_dst a_layout a_mask a_mkl a_operand a_smem a_src a_stride a_tiles a_tma ab_empty ab_full
+        accumulator alignment along b b_block b_box b_dst b_layout b_mask b_nkl b_operand b_smem b_src b_stride b_tiles
+        b_tma band batch batches block_x blocks_x box boxes c_dst c_empty c_fill c_full c_layout c_mnl c_read c_slot
+        c_smem c_src c_stride c_tiles c_tma c_values cluster_m cluster_n cluster_tile cluster_tiles column columns
+        columns_left compile_arguments consumer contiguous coordinates cpasync cta_m cta_n cute cutlass d d_box d_dst
+        d_elements d_layout d_mnl d_slot d_smem d_src d_stride d_subtile d_tiles d_tma d_whole depth done dtype e edge
+        extent fill fills first first_column first_row first_tile full gemm gemm_kernel gives_back i identity index j k
+        k_tile k_tiles kind last layout load load_atom load_dst load_src m m_clusters m_tile majors make_mma
+        max_clusters mma mode n n_clusters n_tile op order out peer per_batch read row rows rows_left scratch shape
+        share shares smem smem_layout smem_tensor stage step storage store store_atom store_dst store_edge store_src
+        stream stride subtile subtile_mma subtile_shape subtile_stride subtiles tensor thread thread_idx tile_of
+        tile_step tiles tma tma_partition turn usable_stride values vector warp warp_idx warpgroup whole width within
+        """,
+    )
+)
+
+
+def faults(op: EpilogueOp) -> Iterator[str]:
+    """Yield every fault of an operation's declaration, in words that say what to change."""
+    if not isinstance(op.summary, str) or not op.summary.isprintable() or not op.summary or '"""' in op.summary:
+        yield f"summary is {op.summary!r}; it must be one line of text"
+    if not isinstance(op.shared_bytes, int) or op.shared_bytes < 0:
+        yield f"shared_bytes is {op.shared_bytes!r}; it must be a whole number, 0 or more"
+    for name in ("reference", "error", "registers"):
+        if not callable(getattr(op, name)):
+            yield f"{name} is {getattr(op, name)!r}; it must be a function"
+    if callable(op.registers):
+        yield from _registers_faults(op)
+    operands = [o for o in op.operands if isinstance(o, EpilogueOperand)]
+    if len(operands) != len(op.operands):
+        yield "operands must be a tuple of EpilogueOperand"
+    for operand in operands:
+        yield from _operand_faults(op, operand)
+    names = [operand.name for operand in operands]
+    for name in sorted({name for name in names if names.count(name) > 1}, key=str):
+        yield f"operand {name!r} is declared twice"
+    yield from _code_faults(op, {str(name) for name in names})
+
+
+def _registers_faults(op: EpilogueOp) -> Iterator[str]:
+    try:
+        found: object = op.registers(16)
+    except Exception as error:
+        yield f"registers(16) raises {type(error).__name__}: {error}"
+    else:
+        if not isinstance(found, int) or found < 0:
+            yield f"registers(16) is {found!r}; it must be a whole number, 0 or more"
+
+
+def _operand_faults(op: EpilogueOp, operand: EpilogueOperand) -> Iterator[str]:
+    name = operand.name
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        yield f"operand {name!r}: a name is lower-case letters, digits and underscores, and starts with a letter"
+    elif name == "x" or name in KERNEL_NAMES:
+        yield f"operand {name!r}: the kernel uses this name itself; choose a longer one"
+    elif re.search(r"_(\d+|vector|values)$", name):
+        yield f"operand {name!r}: the kernel appends _1, _2, _vector and _values itself; choose another ending"
+    if operand.kind not in _KINDS:
+        yield f"operand {name!r}: kind is {operand.kind!r}; it must be one of {', '.join(_KINDS)}"
+    if operand.skip_if_zero:
+        scalars = [o.name for o in op.operands if o.kind == "scalar"]
+        if operand.kind != "tile":
+            yield f"operand {name!r}: only a tile can be skipped, and this is a {operand.kind}; drop skip_if_zero"
+        elif operand.skip_if_zero not in scalars:
+            known = ", ".join(scalars) or "none"
+            yield f"operand {name!r}: skip_if_zero names {operand.skip_if_zero!r}, not a scalar of this one ({known})"
+
+
+def _code_faults(op: EpilogueOp, operands: set[str]) -> Iterator[str]:
+    try:
+        tree = ast.parse(op.code)
+    except (SyntaxError, TypeError, ValueError) as error:
+        yield f"code is no Python: {error}"
+        return
+    used = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    stored = {node.id for node in used if isinstance(node.ctx, ast.Store)}
+    if "x" not in stored:
+        yield "code does not assign x, which is both its input and its result"
+    for name in sorted(stored & KERNEL_NAMES):
+        yield f"code assigns {name!r}, a name that the kernel uses itself; choose a longer one"
+    scratch = {"scratch", "consumer", "thread"} if op.shared_bytes else set()
+    for name in sorted({n.id for n in used} - stored - operands - scratch - _IN_SCOPE - {"x"}):
+        yield f"code reads {name!r}, which is neither x nor an operand nor one of cute, cutlass, Float32 and Int32"

@@ -1,0 +1,12 @@
+"""x <- max(x, 0), with NaN kept."""
+
+from warpwright.epilogue.op import EpilogueOp
+
+OP = EpilogueOp(
+    name="relu",
+    summary="max(x, 0)",
+    # A select, since max.f32 would turn NaN into 0.
+    code="x = cute.where(x < 0.0, 0.0, x)",
+    reference=lambda xp, x, o: xp.where(x < 0, 0.0 * xp.sign(x), x),
+    error=lambda xp, x, e, o: e,  # 1-Lipschitz and exact
+)

@@ -1,0 +1,81 @@
+"""Finds epilogue operations: one file each, in the package's `ops` folder and in the folders of WARPWRIGHT_OPS."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+from pathlib import Path
+
+from warpwright.epilogue.check import faults
+from warpwright.epilogue.op import EpilogueOp
+
+__all__ = ["OPS_VARIABLE", "OpError", "folders", "get", "names", "source_path"]
+
+OPS_VARIABLE = "WARPWRIGHT_OPS"
+
+
+class OpError(Exception):
+    """An operation's file cannot be used; the message names the file, the fault and the way out."""
+
+
+def folders() -> list[Path]:
+    """Return the folders that are searched, the package's own first."""
+    own = Path(__file__).parent / "ops"
+    return [own, *(Path(p).expanduser() for p in os.environ.get(OPS_VARIABLE, "").split(os.pathsep) if p)]
+
+
+def _load(path: Path) -> EpilogueOp:
+    spec = importlib.util.spec_from_file_location(f"warpwright_op_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise OpError(f"{path}: not a Python file that can be loaded")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise OpError(f"{path}: {type(error).__name__}: {error}; an operation's file must import cleanly") from error
+    op = getattr(module, "OP", None)
+    if not isinstance(op, EpilogueOp):
+        raise OpError(f"{path}: assigns no EpilogueOp to OP; see docs/epilogue.md")
+    if op.name != path.stem:
+        raise OpError(f"{path}: OP.name is {op.name!r}; it must be the file's name, {path.stem!r}")
+    found = list(faults(op))
+    if found:
+        raise OpError(f"{path}: {'; '.join(found)}; see docs/epilogue.md")
+    return op
+
+
+@functools.cache
+def _index(search: tuple[Path, ...]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for folder in search:
+        if not folder.is_dir():
+            raise OpError(f"{OPS_VARIABLE}: {folder} is not a folder")
+        for path in sorted(folder.glob("[a-z]*.py")):
+            if path.stem in found:
+                raise OpError(f"{path}: the operation {path.stem!r} exists already in {found[path.stem]}; rename it")
+            found[path.stem] = path
+    return found
+
+
+@functools.cache
+def _get(path: Path) -> EpilogueOp:
+    return _load(path)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all operations, sorted. Raises OpError for a folder or name that cannot be used."""
+    return tuple(sorted(_index(tuple(folders()))))
+
+
+def source_path(name: str) -> Path:
+    """Return the file of an operation. Raises OpError when there is none."""
+    index = _index(tuple(folders()))
+    if name not in index:
+        raise OpError(f"epilogue operation {name!r} is unknown; known: {', '.join(sorted(index))}")
+    return index[name]
+
+
+def get(name: str) -> EpilogueOp:
+    """Return an operation by name. Raises OpError when there is none or its file is faulty."""
+    return _get(source_path(name))

@@ -1,0 +1,43 @@
+"""Records: one folder per variant, what each method proved, and the committed ledger. Knows no kernel family."""
+
+from warpwright.record.atomic import read_json, write_json, write_text
+from warpwright.record.current import note_current, obsolete_in
+from warpwright.record.evidence import (
+    LEVELS,
+    METHODS,
+    PLANNED,
+    STATUSES,
+    Evidence,
+    Judgement,
+    Subject,
+    judge,
+    stale_because,
+)
+from warpwright.record.folder import Folder, folders_in
+from warpwright.record.ledger import LedgerError, LedgerLine, merge, read_ledger, write_ledger
+from warpwright.record.manifest import rebuild
+
+__all__ = [
+    "LEVELS",
+    "METHODS",
+    "PLANNED",
+    "STATUSES",
+    "Evidence",
+    "Folder",
+    "Judgement",
+    "LedgerError",
+    "LedgerLine",
+    "Subject",
+    "folders_in",
+    "judge",
+    "merge",
+    "note_current",
+    "obsolete_in",
+    "read_json",
+    "read_ledger",
+    "rebuild",
+    "stale_because",
+    "write_json",
+    "write_ledger",
+    "write_text",
+]

@@ -1,0 +1,47 @@
+"""Files that are either there as a whole or not at all: written to a temporary name, then renamed.
+
+Any number of processes may write in one tree, and a kill at any moment loses nothing that was finished.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+from warpwright.canonical import plain
+from warpwright.errors import naming
+
+__all__ = ["read_json", "write_json", "write_text"]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` (UTF-8) to `path`, making its folder; OSError when that cannot be written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder, since a rename is atomic only within one file system; a dot keeps it out of listings.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        with naming(path), temporary.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value's JSON (keys sorted, indented: people read these files and diff them)."""
+    write_text(path, json.dumps(plain(value), sort_keys=True, indent=1, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object in `path`; None when there is none, or it is not a JSON object.
+
+    A file that another tool damaged counts as absent: what it recorded is obtained again.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,140 @@
+"""One variant's folder, `out/<kernel>/<label>-<identity>/`: one file per stage, each written by rename.
+
+The folder is the record; everything else (manifest, ledger) is derived from folders. A reader must expect any file to
+be missing: the variant is then simply known less well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warpwright.canonical import digest
+from warpwright.record.atomic import read_json, write_json, write_text
+from warpwright.record.evidence import METHODS, STATUSES, Evidence, Subject
+
+__all__ = ["Folder", "folders_in", "parse_evidence"]
+
+_NAME = re.compile(r"(?P<label>.+)-(?P<identity>[0-9a-f]{8,12})")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The record of one variant; `path` need not exist yet."""
+
+    path: Path
+
+    @property
+    def label(self) -> str:
+        return self._parts()[0]
+
+    @property
+    def identity(self) -> str:
+        """The head of the variant's identity, as far as the folder's name gives it."""
+        return self._parts()[1]
+
+    @property
+    def source_path(self) -> Path:
+        return self.path / "kernel.py"
+
+    def source(self) -> str | None:
+        """Return the rendered module's text, None when there is none."""
+        try:
+            return self.source_path.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def write_source(self, text: str) -> Path | None:
+        """Write the rendered module, unless it is there already: its time stamp then says when it last changed.
+
+        A module that lies there and is not what was rendered last is a person's work: it is kept under another name,
+        which is returned.
+        """
+        found, kept = self.source(), None
+        if found != text:
+            if found is not None and digest(found) != self._rendered():
+                kept = self._unused("kernel.edited", ".py")
+                write_text(kept, found)
+            write_text(self.source_path, text)
+        self.write("rendered.json", {"source_sha": digest(text)})
+        return kept
+
+    def edited(self) -> bool:
+        """Say whether the module differs from what was rendered last; False where that is not known."""
+        source, rendered = self.source(), self.read("rendered.json")
+        return source is not None and rendered is not None and digest(source) != rendered.get("source_sha")
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """Return a stage's file (`plan.json`, ...), None when it is missing or damaged."""
+        return read_json(self.path / name)
+
+    def write(self, name: str, value: Any) -> None:
+        """Write a stage's file, unless that is what it says already."""
+        if self.read(name) != value:
+            write_json(self.path / name, value)
+
+    def evidence(self) -> list[Evidence]:
+        """Return every method's result that the folder holds, valid or not, from cheap to dear."""
+        found = ((method, self.read(file)) for method, file in METHODS.items())
+        parsed = (parse_evidence(method, value) for method, value in found if value is not None)
+        return [evidence for evidence in parsed if evidence is not None]
+
+    def _rendered(self) -> str:
+        """The digest of what was rendered last, or, in folders from before that was kept, of what was built last."""
+        known = self.read("rendered.json") or self.read("build.json") or {}
+        return str(known.get("source_sha") or "")
+
+    def _unused(self, stem: str, suffix: str) -> Path:
+        path, number = self.path / f"{stem}{suffix}", 1
+        while path.exists():
+            number += 1
+            path = self.path / f"{stem}.{number}{suffix}"
+        return path
+
+    def _parts(self) -> tuple[str, str]:
+        match = _NAME.fullmatch(self.path.name)
+        return (match["label"], match["identity"]) if match else (self.path.name, "")
+
+
+def folders_in(directory: Path) -> list[Folder]:
+    """Return the variant folders below out/<kernel>/, by name, numbers in it as numbers (64 before 128)."""
+    if not directory.is_dir():
+        return []
+    found = (path for path in directory.iterdir() if _NAME.fullmatch(path.name) and path.is_dir())
+    return [Folder(path) for path in sorted(found, key=lambda path: _natural(path.name))]
+
+
+def _natural(name: str) -> tuple[list[str | int], str]:
+    """Text at even places, numbers at odd ones; the identity, whose digits are no numbers, at the end."""
+    label, _, identity = name.rpartition("-")
+    return [int(part) if part.isdecimal() else part for part in re.split("([0-9]+)", label)], identity
+
+
+def parse_evidence(method: str, value: Mapping[str, Any], origin: str = "here") -> Evidence | None:
+    """Read one result as its stage or the ledger wrote it; None when it lacks what a result must say.
+
+    A build writes null for "nothing speaks against it", which is what `correct` means as far as a build goes.
+    """
+    try:
+        subject = Subject(
+            str(value["source_sha"]), str(value["arch"]), dict(value["toolchain"]), str(value.get("cubin_sha") or "")
+        )
+        status = value["status"] or "correct"
+    except (KeyError, TypeError, ValueError):
+        return None
+    if method not in METHODS or status not in STATUSES:
+        return None
+    figures = value.get("figures", value)
+    return Evidence(
+        method=method,
+        status=status,
+        subject=subject,
+        figures=figures,
+        gpu=value.get("gpu") or {},
+        origin=origin,
+        diagnosis=value.get("diagnosis") or "",
+        protocol=value.get("protocol"),
+    )

@@ -1,0 +1,57 @@
+"""Where templates, configurations and their evidence lie: beside the package in a checkout, inside it in a wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["checkout", "config_label", "configs", "ledger", "resolve_config", "templates"]
+
+_PACKAGE = Path(__file__).resolve().parent
+_DATA = _PACKAGE / "_data"
+
+
+def checkout() -> Path | None:
+    """Return the top of the checkout that this package runs from, or None when it is installed."""
+    top = _PACKAGE.parents[1]
+    return top if (top / "pyproject.toml").is_file() and (top / "templates").is_dir() else None
+
+
+def templates() -> Path:
+    """Return the folder of kernel templates, one folder per family."""
+    return (checkout() or _DATA) / "templates"
+
+
+def configs() -> Path:
+    """Return the folder of shipped configurations."""
+    return (checkout() or _DATA) / "configs"
+
+
+def ledger() -> Path:
+    """Return the folder of the shipped configurations' evidence ledger (it may not exist)."""
+    top = checkout()
+    return top / "out" / "ledger" if top else _DATA / "ledger"
+
+
+def resolve_config(name: str) -> Path:
+    """Return the YAML file that `name` means: a path, or else a shipped configuration (`quickstart`).
+
+    A path that does not exist is returned as it stands: who opens it reports that.
+    """
+    path = Path(name)
+    if path.exists():
+        return path
+    shipped = configs() / (path.name if path.suffix else f"{path.name}.yaml")
+    return shipped if path.parent.name in ("", "configs") and shipped.is_file() else path
+
+
+def config_label(path: Path) -> str:
+    """Return the name under which a rendered kernel mentions its YAML file.
+
+    It must not depend on the machine or the working directory, because the header is part of the source and its
+    hash: relative to the project for its own files, else the bare file name.
+    """
+    resolved = path.resolve()
+    for top in (checkout(), _DATA):
+        if top is not None and resolved.is_relative_to(top):
+            return resolved.relative_to(top).as_posix()
+    return resolved.name
