@@ -4,13 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint setup clean
+.PHONY: demo test fast golden lint setup clean
 
 demo: setup
 	$(BIN)/warpwright run configs/quickstart.yaml
 
 test: lint
 	$(BIN)/python -m pytest -n $(JOBS) tests
+
+# What compiles and emulates nothing: under half a minute.
+fast: lint
+	$(BIN)/python -m pytest -q -n $(JOBS) tests/test_house.py tests/test_resources.py tests/spec tests/plan tests/render \
+	    tests/epilogue tests/record tests/families -m "not slow"
+
+golden: setup
+	$(BIN)/python -m tests.render.golden
 
 lint: setup
 	$(BIN)/ruff check .

@@ -6,11 +6,21 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["UserError", "naming"]
+__all__ = ["DeviceUnavailableError", "UserError", "VocabularyError", "naming"]
 
 
 class UserError(Exception):
     """A request that cannot be carried out; its text names the thing, what is wrong and what to do (exit code 2)."""
+
+
+class DeviceUnavailableError(RuntimeError):
+    """No process with a usable device can be started; the message says why."""
+
+
+class VocabularyError(Exception):
+    """What a user added to a vocabulary (operations, say) cannot be used; `field` is the key that it adds values to."""
+
+    field = ""
 
 
 @contextlib.contextmanager

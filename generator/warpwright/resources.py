@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-__all__ = ["checkout", "config_label", "configs", "ledger", "resolve_config", "templates"]
+__all__ = ["cache_root", "checkout", "config_label", "configs", "ledger", "resolve_config", "templates"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _DATA = _PACKAGE / "_data"
@@ -55,3 +56,12 @@ def config_label(path: Path) -> str:
         if top is not None and resolved.is_relative_to(top):
             return resolved.relative_to(top).as_posix()
     return resolved.name
+
+
+def cache_root() -> Path:
+    """Return WARPWRIGHT_CACHE, or warpwright/ in the user's cache folder (XDG_CACHE_HOME, ~/.cache)."""
+    own = os.environ.get("WARPWRIGHT_CACHE")
+    if own:
+        return Path(own).absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "warpwright"

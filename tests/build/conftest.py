@@ -8,24 +8,19 @@ import pytest
 
 from warpwright.build import Artifact, BuildJob, build
 from warpwright.build.cache import Cache
-from warpwright.plan.types import Argument, Barrier, Buffer, Mma, Plan, Role, TmaCopy
+from warpwright.plan.types import Argument, Barrier, Buffer, Constant, Copy, KernelPlan, Mma, Plan, Role
 
 SOURCE = Path(__file__).with_name("small_gemm.py").read_text()
 
 
 def make_plan(symbol: str = "small_gemm") -> Plan:
     """The plan of small_gemm.py, written down by hand from its source."""
-    return Plan(
-        family="gemm",
-        arch="sm_90a",
-        label="small",
-        point={},
-        symbol=symbol,
+    kernel = KernelPlan(
+        name="kernel",
         threads=256,
-        cluster=(2, 1),
+        cluster=(2, 1, 1),
         shared_bytes=40_992,
         entry_registers=256,
-        mma=Mma("wgmma.m64n64k16.f32.f16.f16", 64, 64, 16, per_k_tile=4),
         buffers=(
             Buffer("a", 0, 16_384, 1024, "f16", (64, 64, 2), "128B", ""),
             Buffer("b", 16_384, 16_384, 1024, "f16", (64, 64, 2), "128B", ""),
@@ -40,17 +35,38 @@ def make_plan(symbol: str = "small_gemm") -> Plan:
             Barrier("cluster", "cluster", 1, 512, 0, "all", "all"),
         ),
         roles=(Role("consumer", 0, 4, 232, "mma"), Role("producer", 4, 4, 40, "loads")),
-        tma=(
-            TmaCopy("a", "load", "f16", (64, 64), "128B", 1, 1, "a"),
-            TmaCopy("b", "load", "f16", (64, 64), "128B", 2, 1, "b"),
-            TmaCopy("d", "store", "f16", (64, 64), "128B", 1, 1, "d"),
+        copies=(
+            Copy("a", "load", "f16", (64, 64), "128B", 1, 1, "a"),
+            Copy("b", "load", "f16", (64, 64), "128B", 2, 1, "b"),
+            Copy("d", "store", "f16", (64, 64), "128B", 1, 1, "d"),
         ),
-        constants=(),
+        mmas=(
+            Mma(
+                "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+                "HGMMA.64x64x16",
+                64,
+                64,
+                16,
+                per_stage=4,
+                pairs=(("wgmma.fence", "WARPGROUP.ARRIVE"), ("wgmma.wait_group", "WARPGROUP.DEPBAR")),
+            ),
+        ),
+    )
+    return Plan(
+        family="gemm",
+        arch="sm_90a",
+        label="small",
+        kernel={},
+        design={},
+        entry="gemm",
+        symbol=symbol,
+        kernels=(kernel,),
+        constants=(Constant("TILE_K", 64, "depth of one stage"), Constant("STAGE_BYTES", 16_384, "A and B")),
         arguments=(
             Argument("a", "tensor", "f16", ("M", "K"), "K"),
             Argument("b", "tensor", "f16", ("N", "K"), "K"),
-            Argument("d", "tensor", "f16", ("M", "N"), "N", output=True),
-            Argument("max_clusters", "scalar", "i32"),
+            Argument("d", "tensor", "f16", ("M", "N"), "N", role="output"),
+            Argument("max_clusters", "scalar", "i32", role="grid_limit"),
         ),
     )
 

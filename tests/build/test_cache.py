@@ -11,6 +11,7 @@ import pytest
 
 from warpwright.build import toolchain
 from warpwright.build.cache import Cache, cache_key, cache_root
+from warpwright.plan.types import Argument, Plan
 
 KEY = "ab" * 32
 FILES = {"kernel.cubin": b"\x7fELF" * 100, "kernel.ptx": b".version 8.8"}
@@ -88,19 +89,26 @@ def test_half_written_entry_of_a_killed_process_is_never_read(cache: Cache) -> N
 
 def test_key_depends_on_everything_that_matters() -> None:
     here = toolchain.current()
-    base = cache_key("source", "sm_90a", here, "-O3")
+    plan = Plan("f", "sm_90a", "label", {}, {}, entry="f", symbol="f_1", arguments=(Argument("x", "scalar", "i32"),))
+    base = cache_key("source", plan, here, "-O3")
+    changes = (
+        {"arch": "sm_100a"},
+        {"entry": "g"},
+        {"symbol": "f_2"},
+        {"arguments": (Argument("x", "scalar", "f32"),)},
+    )
     others = {
-        cache_key("source ", "sm_90a", here, "-O3"),
-        cache_key("source", "sm_100a", here, "-O3"),
-        cache_key("source", "sm_90a", here, "-O2"),
+        cache_key("source ", plan, here, "-O3"),
+        cache_key("source", plan, here, "-O2"),
+        *(cache_key("source", dataclasses.replace(plan, **change), here, "-O3") for change in changes),
         *(
-            cache_key("source", "sm_90a", dataclasses.replace(here, **{f.name: "other"}), "-O3")
+            cache_key("source", plan, dataclasses.replace(here, **{f.name: "other"}), "-O3")
             for f in dataclasses.fields(here)
         ),
     }
     assert base not in others
-    assert len(others) == 3 + len(dataclasses.fields(here))
-    assert base == cache_key("source", "sm_90a", here, "-O3")
+    assert len(others) == 2 + len(changes) + len(dataclasses.fields(here))
+    assert base == cache_key("source", dataclasses.replace(plan, label="renamed"), here, "-O3")
 
 
 def test_root_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from warpwright.build import Artifact
 from warpwright.build.ptx_census import kernel_parameters, ptx_census
-from warpwright.build.ptx_values import Values, statements
+from warpwright.build.ptx_values import Value, Values, statements
 from warpwright.build.resources import ToolError, disassemble, machine_code, resource_usage
 from warpwright.build.sass_census import sass_census
 
@@ -53,14 +53,20 @@ def test_a_register_with_two_definitions_is_known_only_if_they_agree() -> None:
     assert values.of("%r3").known is None
 
 
+def test_what_a_loop_counts_up_starts_at_a_constant_part() -> None:
+    values = values_of("mov.b32 %r1, 131072;\n$L__BB0_1:\nadd.s32 %r1, %r1, 1024;\nadd.s32 %r2, %r1, 8;\n")
+    assert values.of("%r2") == Value(0, 131080, dynamic=True)
+
+
 def test_parameters_in_bytes() -> None:
-    assert kernel_parameters(ENTRY) == [128, 4]
-    with pytest.raises(ValueError, match="holds 2"):
-        kernel_parameters(ENTRY + ENTRY)
+    second = ".entry other(.param .u64 p0)\n"
+    assert kernel_parameters(ENTRY + second) == {"k": [128, 4], "other": [8]}
+    with pytest.raises(ValueError, match="holds no kernel"):
+        kernel_parameters("")
 
 
 def test_census_of_hand_written_ptx() -> None:
-    census = ptx_census(
+    (census,) = ptx_census(
         ENTRY
         + """.reqntid 384, 1, 1
         .minnctapersm 1
@@ -77,34 +83,45 @@ def test_census_of_hand_written_ptx() -> None:
         setmaxnreg.dec.sync.aligned.u32 24;
         }
         """
-    )
+    ).values()
     assert census["threads"] == [384, 1, 1]
     assert census["min_blocks"] == 1
     assert [(b["offset"], b["arrivals"]) for b in census["mbarriers"]] == [(0, 1), (8, 7)]
     assert census["expect_tx"] == [{"offset": 0, "exact": True, "bytes": 512}]
     assert census["arrives"] == [{"offset": 8, "exact": True, "count": 1, "remote": False}]
-    assert census["tma"] == [
-        {"direction": "store", "dimensions": 3, "multicast": False, "reduce": False, "offset": 1024}
+    assert census["copies"] == [
+        {
+            "kind": "tensor",
+            "direction": "store",
+            "dimensions": 3,
+            "bytes": None,
+            "multicast": False,
+            "reduce": False,
+            "offset": 1024,
+        }
     ]
     assert census["named_barriers"] == [{"id": 0, "threads": 0}, {"id": 3, "threads": 256}]
     assert census["setmaxnreg"] == {"inc": [], "dec": [24]}
 
 
 def test_census_of_the_compiled_kernel(built: tuple[Artifact, Path]) -> None:
-    ptx = built[0].census["ptx"]
+    (kernel,) = built[0].census.values()
+    ptx, sass = kernel["ptx"], kernel["sass"]
     assert [(b["offset"], b["arrivals"]) for b in ptx["mbarriers"]] == [(40960, 1), (40968, 1), (40976, 2), (40984, 2)]
-    assert [(t["direction"], t["multicast"], t["offset"]) for t in ptx["tma"]] == [
+    assert [(t["direction"], t["multicast"], t["offset"]) for t in ptx["copies"]] == [
         ("load", False, 0),
         ("load", True, 16384),
         ("store", False, 32768),
     ]
-    assert ptx["wgmma"] == {"wgmma.m64n64k16.f32.f16.f16": 4}
-    sass = built[0].census["sass"]
-    assert sass["hgmma"] == {"64x64x16": 4}
-    assert sass["tma"] == {"UTMALDG.2D": 1, "UTMALDG.2D.MULTICAST": 1, "UTMASTG.2D": 1}
+    assert ptx["mmas"] == {"wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16": 4}
+    assert sass["mmas"] == {"HGMMA.64x64x16": 4}
+    assert {o: n for o, n in sass["opcodes"].items() if o.startswith(("UTMALDG", "UTMASTG"))} == {
+        "UTMALDG.2D": 1,
+        "UTMALDG.2D.MULTICAST": 1,
+        "UTMASTG.2D": 1,
+    }
     assert sass["setmaxnreg"] == ptx["setmaxnreg"] == {"inc": [232], "dec": [40]}
-    assert sass["mbarrier_inits"] == 4
-    assert (sass["wgmma_arrives"], sass["wgmma_waits"]) == (ptx["wgmma_fences"], ptx["wgmma_waits"]) == (1, 1)
+    assert ptx["opcodes"]["wgmma.fence.sync.aligned"] == sass["opcodes"]["WARPGROUP.ARRIVE"] == 1
 
 
 def test_sass_of_spills_and_predicated_instructions() -> None:
@@ -119,7 +136,7 @@ def test_sass_of_spills_and_predicated_instructions() -> None:
     )
     assert (census["local_bytes"], census["instructions"]) == (12, 5)
     assert census["setmaxnreg"] == {"inc": [240], "dec": []}
-    assert census["hgmma"] == {"64x256x16": 1}
+    assert census["mmas"] == {"HGMMA.64x256x16": 1}
     with pytest.raises(ValueError, match="no instruction"):
         sass_census("nothing")
 
@@ -138,4 +155,5 @@ def test_kernels_disassembled_together_are_told_apart(built: tuple[Artifact, Pat
     with pytest.raises(ToolError, match="cut short"):
         machine_code(cubin[: len(cubin) // 2])
     three = disassemble([cubin] * 3, "sm_90a")
-    assert [sass_census(listing) for listing in three] == [built[0].census["sass"]] * 3
+    (name,) = built[0].kernels
+    assert [sass_census(listing[name]) for listing in three] == [built[0].census[name]["sass"]] * 3

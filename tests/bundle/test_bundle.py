@@ -11,16 +11,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.device.plans import make_folder, make_plan
+from tests.device.plans import make_folder, make_plan, problem
 from tests.device.test_compare import emulated
 from warpwright.bundle import dependencies, import_results, make_bundle, pack
+from warpwright.bundle.contents import needed_modules
 from warpwright.canonical import canonical_json
 from warpwright.device.cases import CASES, add_cases, write_case
-from warpwright.device.problems import Problem
-from warpwright.device.variant import load_variant, plan_from_json
+from warpwright.device.variant import load_variant
 from warpwright.errors import UserError
+from warpwright.plan.stored import plan_from_json
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -45,7 +47,7 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bundle(config: Path, **options: Any):
-    options.setdefault("bench", {"problems": [{"m": 16, "n": 16, "k": 16}]})
+    options.setdefault("bench", {"problems": [{"m": 16, "n": 16, "k": 16, "l": 1}]})
     return make_bundle(config, options.pop("variants", None), config.parent.parent / "bundle", python=HERE, **options)
 
 
@@ -101,7 +103,7 @@ def test_bench_alone_times_what_an_earlier_run_validated(config: Path) -> None:
 @pytest.mark.usefixtures("light")
 def test_cases_travel_and_are_compared(config: Path) -> None:
     plan = make_plan()
-    exact = emulated(plan, Problem("tiles", 32, 16, 24, fill="integer"))
+    exact = emulated(plan, problem("tiles", 32, 16, 24, fill="integer"))
 
     def cases(folders: Sequence[Path], target: Path) -> dict[str, str]:
         for name in (GOOD, BAD):
@@ -130,15 +132,26 @@ def test_the_bundle_needs_nothing_but_numpy(config: Path) -> None:
     packed = bundle(config)
     code = (
         "import sys; sys.path[:0] = ['lib']\n"
-        "sys.modules.update(dict.fromkeys(['pydantic', 'typer', 'rich', 'jinja2', 'cutlass', 'yaml', 'ml_dtypes']))\n"
-        "import warpwright.device.runner, warpwright.device.worker, warpwright.device.call as call\n"
+        "unknown = ['pydantic', 'typer', 'rich', 'jinja2', 'cutlass', 'yaml', 'ml_dtypes', 'torch', 'tvm_ffi']\n"
+        "sys.modules.update(dict.fromkeys(unknown))\n"
+        "import importlib, pathlib\n"
+        "for path in sorted(pathlib.Path('lib/warpwright').rglob('*.py')):\n"
+        "    name = '.'.join(path.with_suffix('').parts[1:])\n"
+        "    module = importlib.import_module(name.removesuffix('.__init__'))\n"
+        "    assert module.__file__.startswith(sys.argv[1]), module\n"
+        "from warpwright import families\n"
         "from warpwright.epilogue import registry\n"
         "assert 'relu' in registry.names() and registry.get('gelu_erf')\n"
-        "assert call.__file__.startswith(sys.argv[1])\n"
+        "assert all(families.workload(name).design for name in families.NAMES)\n"
+        "third = {m.partition('.')[0] for m in sys.modules} - set(sys.stdlib_module_names) - set(unknown)\n"
+        "print(*sorted(third - {'__main__', 'warpwright'}))\n"
     )
-    command = [sys.executable, "-c", code, str(packed.directory)]
+    # -S: without what is installed but numpy.
+    numpy = str(Path(np.__file__).parents[1])
+    command = [sys.executable, "-S", "-c", code.replace("['lib']", f"['lib', {numpy!r}]"), str(packed.directory)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=packed.directory, check=False)
     assert done.returncode == 0, done.stderr
+    assert [name for name in done.stdout.split() if not name.startswith("_")] == ["numpy"]
 
 
 @pytest.mark.usefixtures("light")
@@ -200,6 +213,24 @@ def test_tvm_ffi_from_a_wheel_leaves_out_what_is_not_run(tmp_path: Path) -> None
     assert sorted(dependencies.tvm_ffi_files("3.12", wheel)) == sorted(kept)
     with pytest.raises(UserError, match="its name must have cp313"):
         dependencies.tvm_ffi_files("3.13", wheel)
+
+
+def test_planners_and_templates_stay_at_home() -> None:
+    names = {path.as_posix() for path in needed_modules()}
+    assert {"families/gemm/workload/running.py", "plan/stored.py", "plan/__init__.py", "dtypes.py", "archs.py"} <= names
+    assert "families/gemm/__init__.py" in names
+    for part in (
+        "family.py",
+        "models.py",
+        "sm_90a",
+        "planning.py",
+        "step.py",
+        "emulate/",
+        "build/",
+        "render/",
+        "record/",
+    ):
+        assert not [name for name in names if part in name], part
 
 
 def test_a_plan_survives_its_json() -> None:

@@ -111,16 +111,26 @@ def test_a_new_source_or_a_new_protocol_overcomes_old_verdicts(folder: Path) -> 
     assert len(recorded(folder)["runs"]) == 3
 
 
+@pytest.mark.parametrize("key", ["source_sha", "cubin_sha", "arch"])
+def test_a_verdict_on_another_kernel_does_not_count_for_this_one(folder: Path, key: str) -> None:
+    bring(folder, result(folder, "hang"))
+    build = json.loads((folder / "build.json").read_text())
+    (folder / "build.json").write_text(json.dumps({**build, key: "b" * 64}))
+    bring(folder, result(folder))
+    assert (recorded(folder)["status"], recorded(folder)[key]) == ("correct", "b" * 64)
+    assert recorded(folder)["figures"]["runs"] == 1
+
+
 def test_timings_keep_the_latest_of_each_problem(folder: Path) -> None:
-    def timing(m: int, tflops: float, time: str) -> dict[str, Any]:
+    def timing(m: int, speed: float, time: str) -> dict[str, Any]:
         problem = {"m": m, "n": 8, "k": 8, "l": 1}
-        figures = {**problem, "tflops": tflops}
+        figures = {**problem, "speed": speed, "rate": "TFLOP/s"}
         return result(folder, method="benchmarked", problem=problem, figures=figures, time=time)
 
     bring(folder, timing(1, 10.0, "2026-11-29T10:00:00Z"), timing(2, 20.0, "2026-11-29T10:00:01Z"))
     bring(folder, timing(1, 11.0, "2026-11-29T11:00:00Z"))
     figures = recorded(folder, "bench.json")["figures"]["problems"]
-    assert sorted((f["m"], f["tflops"]) for f in figures) == [(1, 11.0), (2, 20.0)]
+    assert sorted((f["m"], f["speed"]) for f in figures) == [(1, 11.0), (2, 20.0)]
     assert len(recorded(folder, "bench.json")["runs"]) == 3
 
 

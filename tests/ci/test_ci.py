@@ -101,7 +101,7 @@ def test_missing_ledger_is_red(checkout: Checkout) -> None:
         ({"cubin_sha": "0" * 64}, "it is for cubin 000000000000"),
         ({"arch": "sm_80"}, "it is for sm_80"),
         ({"toolchain": {"cutlass_dsl": "4.7.0", "dsl_libs": "cu12 4.7.0"}}, "cutlass_dsl 4.7.0"),
-        ({"identity": "0" * 12}, "another plan"),
+        ({"identity": "0" * 12}, "evidence is missing"),
         ({"status": "incorrect"}, "recorded as incorrect"),
     ],
 )
@@ -122,11 +122,20 @@ def test_unreadable_ledger_is_exit_2_with_file_and_line(checkout: Checkout) -> N
 
 def test_new_configuration_without_evidence_is_red(checkout: Checkout) -> None:
     config = checkout.top / "configs" / "shipped.yaml"
-    (config.parent / "another.yaml").write_text(config.read_text().replace("name: shipped", "name: another"))
+    another = config.read_text().replace("name: shipped", "name: another").replace("n: 64", "n: 72")
+    (config.parent / "another.yaml").write_text(another)
     red = checkout.run("ci")
     assert red.returncode == 1
     assert "configs/another.yaml: 1 variant: built evidence is missing" in red.stderr
     assert checkout.run("ci", "configs/shipped.yaml").returncode == 0
+
+
+def test_a_copy_of_a_configuration_has_its_evidence(checkout: Checkout) -> None:
+    config = checkout.top / "configs" / "shipped.yaml"
+    (config.parent / "copied.yaml").write_text(config.read_text().replace("name: shipped", "name: copied"))
+    config.rename(config.parent / "renamed.yaml")
+    green = checkout.run("ci")
+    assert green.returncode == 0, green.stderr
 
 
 def test_gpu_evidence_is_asked_for_only_on_demand(green: Checkout) -> None:

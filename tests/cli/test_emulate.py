@@ -6,14 +6,16 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from warpwright import emulation
-from warpwright.emulate import mutation, parallel
-from warpwright.emulate.harness import Subject
-from warpwright.emulate.mutate import Mutant, mutants
+from warpwright import pipeline
+from warpwright.emulate.mutants import trials
+from warpwright.emulate.mutants.edits import Mutant, mutants
+from warpwright.emulate.variant import parallel
+from warpwright.emulate.variant.harness import Subject
+from warpwright.pipeline import emulating
 from warpwright.record import folders_in
 
 if TYPE_CHECKING:
@@ -37,6 +39,23 @@ def test_all_of_a_configuration_and_nothing_twice(
     assert "2 emulated" in second.stderr
 
 
+def test_again_is_of_the_step_that_is_named(cli: Cli, config: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    emulated: list[int] = []
+
+    def each(work: Any, folders: Any, *more: Any) -> Any:
+        emulated.append(len(folders))
+        return real(work, folders, *more)
+
+    real = parallel.each
+    monkeypatch.setattr(parallel, "each", each)
+    exploration = pipeline.plan(str(config), out)
+    for again in ((), ("build",), ("emulate",)):
+        pipeline.advance(exploration, ("render", "build", "emulate"), jobs=1, again=again)
+        assert emulated == ([2] if again == ("emulate",) else []), again
+    assert cli("emulate", config, "-o", out, "-j", 1, "--again").exit_code == 0
+    assert emulated == [2, 2]
+
+
 def test_a_hang_is_exit_1_with_its_diagnosis_and_run_agrees(cli: Cli, config: Path, out: Path) -> None:
     folder = folders_in(out / "small")[0]
     ptx = folder.path / "kernel.ptx"
@@ -58,7 +77,7 @@ def test_a_kernel_that_cannot_be_emulated_has_no_verdict(cli: Cli, out: Path) ->
     assert result.exit_code == 1
     assert "not emulated: frobnicate.b32" in result.stderr
     assert (folder.path / "emulated.json").read_bytes() == before
-    assert emulation.recorded(folder.path) is None
+    assert emulating.recorded(folder.path) is None
 
 
 def test_nothing_built_says_what_to_run(cli: Cli, config: Path, out: Path) -> None:
@@ -84,7 +103,7 @@ def test_survivors_need_a_reason(cli: Cli, out: Path, tmp_path: Path, monkeypatc
     def few(subject: Subject) -> list[Mutant]:
         return [mutants(subject.ptx, [2])[0], Mutant("no fault", 1, "// comment", ((1, "// another"),))]
 
-    monkeypatch.setattr(mutation, "mutants_of", few)
+    monkeypatch.setattr(trials, "mutants_of", few)
     red = cli("emulate", folder.label, "-o", out, "--mutate")
     assert red.exit_code == 1
     assert "survived: no fault, PTX line 1: // comment" in red.stderr

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from warpwright import gpu
+from warpwright.device import bench, validate
 from warpwright.device.supervise import Supervisor
+from warpwright.pipeline import on_gpu as gpu
 from warpwright.record import LEVELS, Folder, folders_in
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ def test_again_adds_a_run(cli: Cli, config: Path, out: Path, device: list[Folder
     assert gpu_json is not None
     assert len(gpu_json["runs"]) == 2
     assert device[1].read("gpu.json") is None
+    for extra in ((), (), ("--again",)):
+        cli("bench", config, "-o", out, *only, *extra)
+    assert len((device[0].read("bench.json") or {})["runs"]) == 2
+    assert len((device[0].read("gpu.json") or {})["runs"]) == 2
 
 
 def test_a_wrong_variant_is_named_and_never_timed(cli: Cli, config: Path, out: Path, device: list[Folder]) -> None:
@@ -86,9 +91,9 @@ def test_ledger_tells_what_the_device_said(cli: Cli, config: Path, out: Path, de
     assert [(line["label"][8:15], line["method"]) for line in lines] == [
         (size, method) for size in ("128x128", "128x64x") for method in LEVELS
     ]
-    for line in lines[2:4]:
+    for line, protocol in zip(lines[2:4], (validate.PROTOCOL, bench.PROTOCOL), strict=True):
         assert line["gpu"]["gpu"] == "double"
-        assert line["protocol"] == 1
+        assert line["protocol"] == protocol
     # Without the folders' own results, the ledger is what is known.
     for folder in device:
         (folder.path / "gpu.json").unlink()

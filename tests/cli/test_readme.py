@@ -34,7 +34,7 @@ def test_the_checked_call_fits_the_quickstart(monkeypatch: pytest.MonkeyPatch) -
     text = (ROOT / "README.md").read_text()
     (block,) = (b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "open_kernel" in b)
     calls: list[tuple[Any, ...]] = []
-    plan = pipeline.plan(*pipeline.load("quickstart"), Path("out")).variants[0].plan
+    plan = pipeline.plan("quickstart", Path("out")).variants[0].plan
 
     def open_kernel(folder: Path) -> CheckedKernel:
         assert folder.parent == Path("out/quickstart")
@@ -54,8 +54,9 @@ def test_the_checked_call_fits_the_quickstart(monkeypatch: pytest.MonkeyPatch) -
 def test_a_kernel_is_loaded_without_this_project(built: Path) -> None:
     tvm_ffi: Any = importlib.import_module("tvm_ffi")
     ctypes.CDLL(str(find_runtime()), mode=ctypes.RTLD_GLOBAL)
-    library = folders_in(built / "out" / "small")[0].path / "kernel.so"
-    assert callable(tvm_ffi.load_module(str(library))["gemm"])
+    folder = folders_in(built / "out" / "small")[0]
+    library, symbol = folder.path / "kernel.so", (folder.read("plan.json") or {})["symbol"]
+    assert callable(tvm_ffi.load_module(str(library))[symbol])
 
 
 def test_shipped_configurations_and_pages_are_all_named() -> None:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from warpwright.device.backend import CudaBackend
-from warpwright.device.reference import Chain, Product
 from warpwright.device.variant import Variant
 from warpwright.device.xp import NumpyXp, TorchXp, Xp
-from warpwright.epilogue import registry
-from warpwright.epilogue.op import EpilogueOp
+from warpwright.dtypes import DTYPES, dtype
+from warpwright.epilogue.reference import Chain
+from warpwright.families.running import Peer
 from warpwright.plan.types import Plan
 
-LONG = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
+#: Where a child process finds this module.
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class HostTensor:
@@ -26,9 +28,9 @@ class HostTensor:
 
     device = "host:0"
 
-    def __init__(self, bits: Any, dtype: str) -> None:
-        self.bits, self.short = bits, dtype
-        self.shape, self.dtype = tuple(bits.shape), LONG.get(dtype, dtype)
+    def __init__(self, bits: Any, name: str) -> None:
+        self.bits, self.short = bits, name
+        self.shape, self.dtype = tuple(bits.shape), DTYPES[name].torch if name in DTYPES else name
 
     def stride(self) -> tuple[int, ...]:
         return tuple(s // self.bits.itemsize for s in self.bits.strides)
@@ -59,9 +61,6 @@ class HostBackend:
             raise OSError("kernel.so: undefined symbol")
         return HostKernel(variant.plan, self, misbehaviour)
 
-    def operation(self, name: str) -> EpilogueOp:
-        return registry.get(name)
-
     def max_clusters(self, plan: Plan) -> int:
         return 6
 
@@ -78,8 +77,8 @@ class HostBackend:
     def timer(self) -> HostTimer:
         return HostTimer()
 
-    def peer(self, a: HostTensor, b: HostTensor, d: HostTensor) -> tuple[str, Callable[[], object]]:
-        return "double", lambda: self.xp.matmul(self.xp.decode(a.bits, a.short), self.xp.decode(b.bits, b.short))
+    def peer(self, plan: Plan, tensors: Mapping[str, Any]) -> Peer:
+        return Peer("double", lambda: [self.xp.decode(t.bits, t.short) for t in tensors.values() if hasattr(t, "bits")])
 
 
 class HostTimer:
@@ -114,7 +113,7 @@ class HostKernel:
         """A tensor as bits, whichever library it is of."""
         if isinstance(tensor, HostTensor):
             return tensor
-        integer = {2: "int16", 4: "int32"}[tensor.element_size()]
+        integer = f"int{dtype(self.dtypes[name]).bits}"
         return HostTensor(tensor.view(getattr(self.backend.xp.torch, integer)), self.dtypes[name])  # type: ignore[union-attr]
 
     def __call__(self, *arguments: Any) -> None:
@@ -134,13 +133,13 @@ class HostKernel:
         values = xp.matmul(xp.decode(a.bits, a.short), xp.decode(b.bits, b.short))
         if self.fault == "drop" and a.shape[2]:  # the last k is lost
             values = values - xp.decode(a.bits, a.short)[..., -1:] * xp.decode(b.bits, b.short)[:, -1:]
-        chain = Chain(self.plan, self.backend.operation)
+        chain = Chain(self.plan)
         scalars = {x.name: given[x.name] for x in self.plan.arguments if x.kind == "scalar"}
         if self.fault == "read_c":
             scalars["beta"] = scalars["beta"] or 1e-30
         stored = lambda name: xp.decode(self.host(given[name], name).bits, self.dtypes[name])  # noqa: E731
-        exact = Product(values, xp.zeros(tuple(values.shape)), False)
-        out = xp.encode(chain.apply(xp, exact, scalars, stored).values, d.short)
+        exact = xp.zeros(tuple(values.shape))
+        out = xp.encode(chain.apply(xp, values, exact, False, scalars, stored)[0], d.short)
         if xp.size(out) == 0:
             return
         if self.fault == "unwritten":
@@ -165,7 +164,7 @@ class TorchHostBackend(HostBackend):
         self.xp = TorchXp("cpu")
 
     def tensor(self, bits: Any, dtype: str) -> Any:
-        return bits.view(self.xp.dtypes[dtype])  # type: ignore[union-attr]
+        return bits.view(self.xp.element(dtype))  # type: ignore[union-attr]
 
 
 class CudaDoubleBackend(CudaBackend):

@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from warpwright.canonical import plain
+from warpwright.device.problem import Problem
 from warpwright.epilogue.registry import get
-from warpwright.plan.types import Argument, Barrier, Mma, Plan
+from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.gemm.workload.problems import multiplication
+from warpwright.plan.types import Argument, KernelPlan, Plan
 
 VECTOR_MODE = {"vector_m": "M", "vector_n": "N"}
+
+
+def problem(name: str, m: int, n: int, k: int, l: int = 1, **how: Any) -> Problem:  # noqa: E741
+    """A multiplication."""
+    return multiplication(name, m, n, k, l, **how)
 
 
 def make_plan(
@@ -26,42 +34,51 @@ def make_plan(
     """A plan with just what the device package reads; operands as (dtype, major), epilogue as in YAML."""
     steps = [{"op": s, "dtype": "f32"} if isinstance(s, str) else s for s in epilogue]
     operands = [(o, s["dtype"]) for s in steps for o in get(s["op"]).operands]
-    tensor = lambda name, shape, dtype, major, out=False: Argument(  # noqa: E731
-        name, "tensor", dtype, shape, major.upper(), out
+    tensor = lambda name, shape, dtype, major, role="input": Argument(  # noqa: E731
+        name, "tensor", dtype, shape, major.upper(), role
     )
     arguments = (
         tensor("a", ("L", "M", "K"), *a),
         tensor("b", ("L", "K", "N"), *b),
         *(tensor(o.name, ("L", "M", "N"), *d) for o, _ in operands if o.kind == "tile"),
-        tensor("d", ("L", "M", "N"), *d, True),
+        tensor("d", ("L", "M", "N"), *d, "output"),
         *(
             Argument(o.name, "vector", dtype, (VECTOR_MODE[o.kind],), VECTOR_MODE[o.kind], alignment=4)
             for o, dtype in operands
             if o.kind in VECTOR_MODE
         ),
         *(Argument(o.name, "scalar", "f32") for o, _ in operands if o.kind == "scalar"),
-        Argument("max_clusters", "scalar", "i32"),
+        Argument("max_clusters", "scalar", "i32", role="grid_limit"),
     )
-    point = {
-        "kernel": {"epilogue": steps, "a": {"dtype": a[0], "major": a[1]}, "d": {"dtype": d[0], "major": d[1]}},
-        "design": {"tile": dict(zip("mnk", tile, strict=True)), "stages": "auto"},
-    }
+    design = GemmDesign(
+        tile_m=tile[0],
+        tile_n=tile[1],
+        tile_k=tile[2],
+        cluster_m=cluster[0],
+        cluster_n=cluster[1],
+        stages=stages,
+        producer_warps=1,
+        consumers=2,
+        schedule="cooperative",
+        producer_registers=None,
+        consumer_registers=None,
+        persistent=True,
+        raster="m",
+        group=8,
+        store="tma",
+        subtile_n=8,
+        subtile_stages=2,
+        c_stages=0,
+    )
+    main = KernelPlan("kernel", threads=384, cluster=(*cluster, 1), shared_bytes=100_000, entry_registers=168)
     return Plan(
         family="gemm",
         arch="sm_90a",
         label="double",
-        point=point,
+        kernel={"epilogue": steps},
+        design=design,
         symbol="double",
-        threads=384,
-        cluster=cluster,
-        shared_bytes=100_000,
-        entry_registers=168,
-        mma=Mma("none", 64, 8, 16, 1),
-        buffers=(),
-        barriers=(Barrier("full", "mbarrier", stages, 1, 1, "consumer", "producer"),),
-        roles=(),
-        tma=(),
-        constants=(),
+        kernels=(main,),
         arguments=arguments,
     )
 

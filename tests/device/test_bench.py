@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.device.doubles import ROOT
 from tests.device.plans import make_folder, make_plan
 from warpwright.device.bench import Timing, bench, summary
 from warpwright.device.supervise import Supervisor
 from warpwright.device.variant import load_variant
+from warpwright.families import workload
 
 HOST = "tests.device.doubles:HostBackend"
 SHORT = Timing(
@@ -18,7 +20,7 @@ SHORT = Timing(
 
 
 def run(folders: list[Path], options: Timing = SHORT, silence: float = 20.0) -> list[dict]:
-    with Supervisor(HOST, silence=silence) as supervisor:
+    with Supervisor(HOST, silence=silence, paths=[ROOT]) as supervisor:
         return list(bench([load_variant(f) for f in folders], supervisor, options))
 
 
@@ -36,10 +38,21 @@ def test_a_measurement_keeps_samples_and_compares_with_the_vendor_library(tmp_pa
         assert figures["cold_us"]["p5"] <= figures["cold_us"]["median"] <= figures["cold_us"]["p95"]
         peer = figures["peer"]
         assert peer["name"] == "double"
+        assert (figures["problem"]["m"], figures["problem"]["l"], figures["rate"]) == (32, 1, "TFLOP/s")
+        seconds = figures["cold_us"]["median"] * 1e-6
+        assert figures["speed"] == pytest.approx(2 * 32 * 24 * 16 / seconds / 1e12, rel=1e-3)
         assert peer["ratio"] == pytest.approx(peer["cold_us"]["median"] / figures["cold_us"]["median"], rel=1e-3)
         assert peer["tie"] == (abs(peer["ratio"] - 1) <= peer["noise"])
     same_product = [result["samples"]["peer_cold_us"] for result in results]
     assert same_product[0] == same_product[1] != same_product[2]
+
+
+def test_only_the_same_product_is_timed_once_for_several() -> None:
+    plans = [make_plan(), *(make_plan(**{name: ("f16", "m")}) for name in ("a", "d")), make_plan(b=("f16", "n"))]
+    plans += [make_plan(**{name: ("bf16", major)}) for name, major in (("a", "k"), ("b", "k"), ("d", "n"))]
+    gemm = workload("gemm")
+    assert len({gemm.peer_key(plan) for plan in plans}) == len(plans)
+    assert gemm.peer_key(make_plan(epilogue=("relu",), stages=4)) == gemm.peer_key(plans[0])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 from tests.device.doubles import HostTensor
 from tests.device.plans import make_plan
-from warpwright.device.call import CallError, CheckedKernel
+from warpwright.device.call import CallError, CheckedKernel, check_arguments
+from warpwright.plan.types import Argument
 
 PLAN = make_plan(epilogue=("alpha", "beta_c", {"op": "bias_n", "dtype": "f32"}))
 M, N, K, L = 24, 40, 16, 2
@@ -130,8 +132,8 @@ def test_empty_extents_are_launched(m: int, n: int, k: int) -> None:
         ({"alpha": tensor((N,))}, "alpha", "must be a number"),
         ({"alpha": None}, "alpha", "missing; the arguments are a, b, c, d, bias_n, alpha, beta"),
         ({"gamma": 1}, "gamma", "unknown argument"),
-        ({"max_clusters": 133}, "max_clusters", "133; must be from 1 to 132"),
-        ({"max_clusters": 0}, "max_clusters", "0; must be from 1 to 132"),
+        ({"max_clusters": 133}, "max_clusters", "133; must be a whole number from 1 to 132"),
+        ({"max_clusters": 0}, "max_clusters", "0; must be a whole number from 1 to 132"),
         ({"d": tensor((1, 1, 8)).as_strided((L, M, N), (8, 0, 1))}, "d", "stride 0 in M"),
         ({"d": tensor((L, 2 * M, N)).as_strided((L, M, N), (N * M, 32, 1))}, "d", "must be at least 40"),
         ({"d": tensor((L, 2 * M, N)).as_strided((L, M, N), (N, N, 1))}, "d", "must be at least"),
@@ -163,6 +165,11 @@ def test_an_output_may_not_share_memory_with_an_input() -> None:
     assert "overlap those of 'c'" in str(refusal(c=c, d=d))
 
 
+def test_a_tensor_without_elements_overlaps_nothing() -> None:
+    d = tensor((L, M, N))
+    assert call(a=d.as_strided((L, M, 0), (M * 8, 8, 1)), b=tensor((L, 0, N), "F"), d=d)
+
+
 def test_column_slices_of_one_matrix_do_not_overlap() -> None:
     both = tensor((L, M, 2 * N))
     left, right = HostTensor(both.bits[..., :N], "f16"), HostTensor(both.bits[..., N:], "f16")
@@ -179,3 +186,12 @@ def test_positional_arguments_are_counted_and_not_given_twice() -> None:
         kernel(*given, 1)
     with pytest.raises(CallError, match="a: given twice"):
         kernel(*given, a=given[0])
+
+
+@pytest.mark.parametrize("most", [2**31 - 1, 2**33])
+def test_the_largest_extent_is_the_argument_s_own(most: int) -> None:
+    plan = replace(PLAN, arguments=(Argument("x", "vector", "f16", ("N",), "N", largest_extent=most),))
+    few = tensor((8,))
+    check_arguments(plan, [few.as_strided((most,), (1,))], {}, "host")
+    with pytest.raises(CallError, match=f"N = {most + 1}; an extent must be at most {most}"):
+        check_arguments(plan, [few.as_strided((most + 1,), (1,))], {}, "host")

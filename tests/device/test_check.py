@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from tests.device.doubles import HostBackend, HostKernel
-from tests.device.plans import make_folder, make_plan
-from warpwright.device.check import ProductCache, Subject, check_problem, load_subject
-from warpwright.device.problems import Problem
+from tests.device.plans import make_folder, make_plan, problem
+from warpwright.device.check import check_problem
+from warpwright.device.memo import Store
+from warpwright.device.problem import Problem
+from warpwright.device.subject import Subject, load_subject
 from warpwright.device.variant import load_variant
 
 CHAIN = ("alpha", "beta_c", {"op": "bias_m", "dtype": "f32"}, {"op": "bias_n", "dtype": "f32"})
@@ -41,77 +43,108 @@ def subject(backend: HostBackend, tmp_path: Path) -> Subject:
     return subject
 
 
-def check(
-    backend: HostBackend, subject: Subject, problem: Problem, repeats: int = 3, cache: ProductCache | None = None
-):
+@pytest.fixture
+def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small problems count as large."""
+    monkeypatch.setattr("warpwright.families.gemm.workload.running._ALL_ROWS", 100)
+
+
+def check(backend: HostBackend, subject: Subject, given: Problem, repeats: int = 3, cache: Store | None = None):
     beats: list[int] = []
-    cache = cache or ProductCache(budget=1 << 20)
-    figures = check_problem(backend, subject, problem, repeats, 11, cache, beats.append)
+    cache = cache or Store(budget=1 << 20)
+    figures = check_problem(backend, subject, given, repeats, 11, cache, beats.append)
     assert beats == list(range(len(beats)))
     return figures
 
 
 @pytest.mark.parametrize("fill", ["normal", "integer"])
 @pytest.mark.parametrize("batches", [1, 2])
+@pytest.mark.usefixtures("sampled")
 def test_a_sample_of_rows_is_compared_with_its_own_reference(backend, subject, fill, batches) -> None:
-    figures = check(backend, subject, Problem("sampled", 200, 24, 16, batches, fill=fill, sampled=True))
+    figures = check(backend, subject, problem("sampled", 200, 24, 16, batches, fill=fill))
     assert (figures["status"], figures["faults"]) == ("correct", [])
     assert figures["elements"] == batches * 24 * (4 + 3)  # rows 0, 61, 122, 183 and the last three
 
 
+@pytest.mark.usefixtures("sampled")
 def test_a_wrong_element_of_a_sampled_row_is_told_by_its_own_row(backend, subject) -> None:
     def spoil(given: dict[str, Any]) -> None:
         given["d"].bits[0, 122, 5] ^= 0x0400
 
     subject.kernel.function.spoil = spoil
-    figures = check(backend, subject, Problem("sampled", 200, 24, 16, sampled=True))
+    figures = check(backend, subject, problem("sampled", 200, 24, 16))
     assert figures["status"] == "incorrect"
     assert "1 of 168 elements are outside their bound; the first, d[0, 122, 5], is " in figures["faults"][0]
 
 
 def test_the_third_launch_has_few_clusters(backend, subject) -> None:
-    assert check(backend, subject, Problem("p", 40, 24, 16))["launches"] == 3
+    assert check(backend, subject, problem("p", 40, 24, 16))["launches"] == 3
     assert [launch[-1] for launch in subject.kernel.function.launches] == [6, 6, 1]
-    assert check(backend, subject, Problem("q", 400, 240, 16), repeats=1)["launches"] == 1
-    assert check(backend, subject, Problem("r", 400, 240, 16))["status"] == "correct"
+    assert check(backend, subject, problem("q", 400, 240, 16), repeats=1)["launches"] == 1
+    assert check(backend, subject, problem("r", 400, 240, 16))["status"] == "correct"
     assert subject.kernel.function.launches[-1][-1] == 2  # 26 * 31 tiles: not all on one cluster
 
 
 def test_a_problem_that_does_not_fit_is_skipped_and_says_so(backend, subject, monkeypatch) -> None:
     monkeypatch.setattr(backend, "free_bytes", lambda: 1 << 20)
-    figures = check(backend, subject, Problem("big", 400, 240, 16))
+    figures = check(backend, subject, problem("big", 400, 240, 16))
     assert figures["status"] == "skipped"
     assert "GiB, the device has 0.0 GiB free" in figures["faults"][0]
 
 
-def test_products_are_shared_and_dropped_when_they_grow_too_large(backend, subject) -> None:
-    problem = Problem("p", 40, 24, 16)
-    cache = ProductCache(budget=1 << 20)
-    check(backend, subject, problem, cache=cache)
-    (entry,) = cache.entries.values()
-    check(backend, subject, problem, cache=cache)
-    assert next(iter(cache.entries.values())) is entry
-    small = ProductCache(budget=1)
+def test_inputs_and_products_are_shared_and_dropped_when_they_grow_too_large(backend, subject) -> None:
+    given = problem("p", 40, 24, 16)
+    cache = Store(budget=1 << 20)
+    check(backend, subject, given, cache=cache)
+    entries = dict(cache.entries)
+    assert {key[3:5] for key in entries} >= {("product", "f16"), ("input", "a"), ("input", "bias_n")}
+    check(backend, subject, given, cache=cache)
+    assert all(cache.entries[key] is entry for key, entry in entries.items())
+    small = Store(budget=1)
     for name in ("p", "q"):
-        check(backend, subject, Problem(name, 40, 24, 16), cache=small)
+        check(backend, subject, problem(name, 40, 24, 16), cache=small)
     assert len(small.entries) == 1
     assert small.used == next(iter(small.entries.values()))[1]
+    small.clear()
+    assert (small.used, len(small.entries)) == (0, 0)
 
 
-def test_writing_into_the_shared_operands_is_noticed(backend, subject) -> None:
-    cache = ProductCache(budget=1 << 20)
+def test_what_was_used_last_is_kept_longest() -> None:
+    store, made = Store(budget=2), list[str]()
+
+    def get(name: str) -> None:
+        store.get((name,), lambda: (made.append(name), 1))
+
+    for name in ("a", "b", "a", "c", "a"):
+        get(name)
+    assert made == ["a", "b", "c"]
+
+
+def test_variants_of_other_dtypes_have_inputs_of_their_own(backend, tmp_path: Path) -> None:
+    cache = Store(budget=1 << 20)
+    for name in ("f16", "bf16"):
+        plan = make_plan(a=(name, "k"), b=(name, "k"))
+        subject = load_subject(backend, load_variant(make_folder(tmp_path / name, plan)))
+        subject.kernel.function = Spy(plan, backend, {})
+        check(backend, subject, problem("p", 40, 24, 16, fill="integer"), cache=cache)
+        a = subject.kernel.function.launches[0][0]
+        assert set(np.unique(backend.xp.decode(a.bits, name))) == {-2, -1, 0, 1, 2}, name
+
+
+def test_writing_into_the_shared_inputs_is_noticed(backend, subject) -> None:
+    cache = Store(budget=1 << 20)
 
     def spoil(given: dict[str, Any]) -> None:
-        next(iter(cache.entries.values()))[0].bits["a"][0, 0, 0] ^= 1
+        next(value for key, (value, _) in cache.entries.items() if key[3:5] == ("input", "a")).bits[0, 0, 0] ^= 1
 
     subject.kernel.function.spoil = spoil
-    figures = check(backend, subject, Problem("p", 40, 24, 16), repeats=1, cache=cache)
+    figures = check(backend, subject, problem("p", 40, 24, 16), repeats=1, cache=cache)
     assert "memory of other tensors was overwritten" in figures["faults"]
 
 
 def test_fresh_seeds_give_fresh_operands(backend, subject) -> None:
-    cache = ProductCache(budget=1 << 20)
+    cache = Store(budget=1 << 20)
     for seed in (1, 2):
-        check_problem(backend, subject, Problem("p", 40, 24, 16), 1, seed, cache, lambda _: None)
-    first, second = (factors.bits["a"] for factors, _ in cache.entries.values())
+        check_problem(backend, subject, problem("p", 40, 24, 16), 1, seed, cache, lambda _: None)
+    first, second = (value.bits for key, (value, _) in cache.entries.items() if key[3:5] == ("input", "a"))
     assert not np.array_equal(first, second)

@@ -9,33 +9,33 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.device.plans import make_folder, make_plan
+from tests.device.doubles import ROOT
+from tests.device.plans import make_folder, make_plan, problem
 from warpwright.device.cases import StoredCase, add_cases, case_inputs, inputs_digest, read_case, write_case
 from warpwright.device.compare import compare
-from warpwright.device.problems import Problem
-from warpwright.device.reference import Chain, multiply
+from warpwright.device.memo import fresh
+from warpwright.device.problem import Problem
 from warpwright.device.supervise import Supervisor
 from warpwright.device.variant import load_variant
 from warpwright.device.xp import NumpyXp
-from warpwright.epilogue import registry
+from warpwright.families import workload
 from warpwright.plan.types import Plan
 
 HOST, TORCH = "tests.device.doubles:HostBackend", "tests.device.doubles:TorchHostBackend"
-RAGGED = Problem("ragged", 21, 13, 37)
-EXACT = Problem("tiles", 32, 16, 24, fill="integer", padding=2)
-OFF = Problem("beta_zero", 20, 12, 8, zero=("beta",))
+RAGGED = problem("ragged", 21, 13, 37)
+EXACT = problem("tiles", 32, 16, 24, fill="integer", padding=2)
+OFF = problem("beta_zero", 20, 12, 8, zero=("beta",))
 CHAIN = make_plan(("bf16", "m"), ("bf16", "n"), ("f32", "n"), epilogue=("alpha", "beta_c"))
 
 
-def emulated(plan: Plan, problem: Problem, seed: int = 5) -> StoredCase:
+def emulated(plan: Plan, given: Problem, seed: int = 5) -> StoredCase:
     """What a perfect emulator would say: float64, rounded once."""
-    xp, chain = NumpyXp(), Chain(plan, registry.get)
-    inputs = case_inputs(plan, problem, chain.skips, seed)
+    xp, inputs = NumpyXp(), case_inputs(plan, given, seed)
     dtypes = {a.name: a.dtype for a in plan.arguments}
     stored = lambda name: xp.decode(inputs[name], dtypes[name])  # noqa: E731
-    product = multiply(xp, stored("a"), stored("b"), False)
-    output = xp.encode(chain.apply(xp, product, {"alpha": 0.8125, "beta": 0.0}, stored).values, dtypes["d"])
-    return StoredCase(problem, 1, seed, inputs_digest(inputs), "e" * 16, output)
+    expected = workload(plan.family).expected(xp, plan, given, stored, fresh)
+    outputs = {name: xp.encode(found.values, dtypes[name]) for name, found in expected.items()}
+    return StoredCase(given, 1, seed, inputs_digest(inputs), "e" * 16, outputs)
 
 
 def folder_with(root: Path, plan: Plan, *cases: StoredCase, **double: Any) -> Path:
@@ -45,7 +45,7 @@ def folder_with(root: Path, plan: Plan, *cases: StoredCase, **double: Any) -> Pa
 
 
 def run(folder: Path, backend: str = HOST) -> dict[str, Any]:
-    with Supervisor(backend, silence=60.0) as supervisor:
+    with Supervisor(backend, silence=60.0, paths=[ROOT]) as supervisor:
         (result,) = compare([load_variant(folder)], supervisor)
     return result
 
@@ -54,16 +54,17 @@ def test_a_case_survives_its_file(tmp_path: Path) -> None:
     case = emulated(CHAIN, OFF)
     (tmp_path / "case.npz").write_bytes(write_case(case))
     again = read_case(tmp_path / "case.npz")
-    assert replace(again, output=None) == replace(case, output=None)  # type: ignore[arg-type]
-    assert np.array_equal(again.output, case.output)
+    assert replace(again, outputs={}) == replace(case, outputs={})
+    assert list(again.outputs) == ["d"]
+    assert np.array_equal(again.outputs["d"], case.outputs["d"])
 
 
 def test_inputs_are_what_the_digest_says_and_nan_where_they_must_not_be_read() -> None:
-    inputs = case_inputs(CHAIN, OFF, {"c": "beta"}, 5)
+    inputs = case_inputs(CHAIN, OFF, 5)
     assert np.isnan(NumpyXp().decode(inputs["c"], "f32")).all()
-    assert inputs_digest(inputs) == inputs_digest(case_inputs(CHAIN, OFF, {"c": "beta"}, 5))
-    assert inputs_digest(inputs) != inputs_digest(case_inputs(CHAIN, OFF, {}, 5))
-    assert inputs_digest(inputs) != inputs_digest(case_inputs(CHAIN, OFF, {"c": "beta"}, 6))
+    assert inputs_digest(inputs) == inputs_digest(case_inputs(CHAIN, OFF, 5))
+    assert inputs_digest(inputs) != inputs_digest(case_inputs(CHAIN, replace(OFF, zero=()), 5))
+    assert inputs_digest(inputs) != inputs_digest(case_inputs(CHAIN, OFF, 6))
 
 
 @pytest.mark.parametrize("backend", [HOST, TORCH])
@@ -90,7 +91,7 @@ def test_a_tile_that_is_switched_off_is_not_read(tmp_path: Path) -> None:
 def test_a_last_place_is_told_and_allowed_where_sums_are_rounded(tmp_path: Path) -> None:
     plan = make_plan(d=("f32", "n"))
     case = emulated(plan, RAGGED)
-    case.output[0, 3, 4] += 1
+    case.outputs["d"][0, 3, 4] += 1
     result = run(folder_with(tmp_path, plan, case))
     assert result["status"] == "correct"
     ragged = result["figures"]["cases"]["ragged"]
@@ -100,14 +101,14 @@ def test_a_last_place_is_told_and_allowed_where_sums_are_rounded(tmp_path: Path)
     assert ragged["difference"] > 0
 
 
-@pytest.mark.parametrize("problem", [RAGGED, EXACT])
-def test_beyond_both_bounds_is_incorrect_and_names_the_element(tmp_path: Path, problem: Problem) -> None:
+@pytest.mark.parametrize("given", [RAGGED, EXACT])
+def test_beyond_both_bounds_is_incorrect_and_names_the_element(tmp_path: Path, given: Problem) -> None:
     plan = make_plan(d=("f32", "n"))
-    case = emulated(plan, problem)
-    case.output[0, 3, 4] += 1 if problem is EXACT else 1 << 12
+    case = emulated(plan, given)
+    case.outputs["d"][0, 3, 4] += 1 if given is EXACT else 1 << 12
     result = run(folder_with(tmp_path, plan, case))
     assert result["status"] == "incorrect"
-    assert f"{problem.name}: 1 of " in result["diagnosis"]
+    assert f"{given.name}: 1 of " in result["diagnosis"]
     assert "d[0, 3, 4]" in result["diagnosis"]
 
 
@@ -134,5 +135,5 @@ def test_other_operands_say_nothing(tmp_path: Path) -> None:
 
 
 def test_variants_without_cases_are_passed_over(tmp_path: Path) -> None:
-    with Supervisor(HOST) as supervisor:
+    with Supervisor(HOST, paths=[ROOT]) as supervisor:
         assert list(compare([load_variant(make_folder(tmp_path))], supervisor)) == []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.device.doubles import ROOT
 from tests.device.plans import make_folder, make_plan
 from warpwright.device.backend import open_kernel
 from warpwright.device.bench import Timing, bench
@@ -15,6 +16,7 @@ from warpwright.device.launch import LaunchError, find_runtime, max_active_clust
 from warpwright.device.supervise import Supervisor
 from warpwright.device.validate import Validation, validate
 from warpwright.device.variant import load_variant
+from warpwright.dtypes import dtype
 
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
@@ -24,7 +26,7 @@ OUT = Path(__file__).resolve().parents[2] / "out"
 
 
 def verdicts(folders: list[Path], options: Validation, silence: float = 60.0) -> list[dict]:
-    with Supervisor(DOUBLE, silence=silence) as supervisor:
+    with Supervisor(DOUBLE, silence=silence, paths=[ROOT]) as supervisor:
         return list(validate([load_variant(f) for f in folders], supervisor, options))
 
 
@@ -53,8 +55,8 @@ def test_the_driver_says_how_many_clusters_fit(cluster: tuple[int, int]) -> None
 
 
 def test_times_are_plausible(tmp_path: Path) -> None:
-    timing = Timing(problems=[{"m": 1024, "n": 1024, "k": 1024}], rounds=10, sustained_rounds=1)
-    with Supervisor(DOUBLE) as supervisor:
+    timing = Timing(problems=[{"m": 1024, "n": 1024, "k": 1024, "l": 1}], rounds=10, sustained_rounds=1)
+    with Supervisor(DOUBLE, paths=[ROOT]) as supervisor:
         (result,) = bench([load_variant(make_folder(tmp_path, make_plan()))], supervisor, timing)
     assert result["figures"]["peer"]["name"] == "torch.mm(out=)"
     assert 1.0 < result["figures"]["peer"]["cold_us"]["median"] < result["figures"]["cold_us"]["median"]
@@ -77,18 +79,22 @@ def built() -> list[Path]:
 
 def test_a_checked_call_refuses_and_then_computes(built: list[Path]) -> None:
     kernel = open_kernel(built[0])
-    dtypes = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
     extents = {"L": 1, "M": 256, "N": 264, "K": 136}
     given = {}
     for argument in kernel.plan.arguments:
-        if argument.name == "max_clusters":
+        if argument.role == "grid_limit":
             continue
         if argument.kind == "scalar":
             given[argument.name] = 1.0
             continue
         shape = [extents[mode] for mode in argument.shape]
         inner = argument.shape.index(argument.contiguous) if argument.contiguous else len(shape) - 1
-        dense = torch.randn(shape, device="cuda").to(dtypes[argument.dtype]).movedim(inner, -1).contiguous()
+        dense = (
+            torch.randn(shape, device="cuda")
+            .to(getattr(torch, dtype(argument.dtype).torch))
+            .movedim(inner, -1)
+            .contiguous()
+        )
         given[argument.name] = dense.movedim(-1, inner)
     with pytest.raises(CallError, match="a: dtype float64"):
         kernel(**{**given, "a": given["a"].double()})

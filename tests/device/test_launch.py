@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.device.plans import make_plan
+from warpwright.archs import SM90A
 from warpwright.device.launch import (
     RUNTIME_VARIABLE,
     LaunchError,
@@ -18,6 +19,7 @@ from warpwright.device.launch import (
 )
 
 PLAN = make_plan(cluster=(2, 1))
+MAIN = PLAN.main
 
 
 @pytest.mark.parametrize(
@@ -29,10 +31,18 @@ PLAN = make_plan(cluster=(2, 1))
         (1024, 168, 384, 1),  # 64512 registers
         (1024, 128, 256, 2),
         (1024, 32, 512, 4),  # 2048 threads
+        (1024, 24, 32, 32),  # the most of any kernel
     ],
 )
 def test_ctas_per_sm(shared: int, registers: int, threads: int, ctas: int) -> None:
-    assert resident_ctas(replace(PLAN, shared_bytes=shared, entry_registers=registers, threads=threads)) == ctas
+    kernel = replace(MAIN, shared_bytes=shared, entry_registers=registers, threads=threads)
+    assert resident_ctas(kernel, SM90A) == ctas
+
+
+def test_a_plan_that_says_how_many_ctas_share_an_sm_is_taken_at_its_word() -> None:
+    small = replace(MAIN, shared_bytes=1024, entry_registers=32, threads=128)
+    assert resident_ctas(small, SM90A) > 3
+    assert resident_ctas(replace(small, ctas_per_sm=3), SM90A) == 3
 
 
 def test_without_a_driver_clusters_are_counted_from_sms(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,8 +50,10 @@ def test_without_a_driver_clusters_are_counted_from_sms(monkeypatch: pytest.Monk
         raise OSError("libcuda.so.1: cannot open shared object file")
 
     monkeypatch.setattr("warpwright.device.launch._ask_driver", no_driver)
-    assert max_active_clusters(PLAN, 132) == 66 * resident_ctas(PLAN)
-    assert max_active_clusters(replace(PLAN, cluster=(4, 1)), 2) == 1
+    assert max_active_clusters(PLAN, 132) == 66 * resident_ctas(MAIN, SM90A)
+    deep = replace(PLAN, kernels=(replace(MAIN, cluster=(2, 1, 2)),))
+    assert max_active_clusters(deep, 132) == 33 * resident_ctas(MAIN, SM90A)
+    assert max_active_clusters(deep, 2) == 1
 
 
 def test_the_runtime_is_found_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.device.doubles import ROOT
 from tests.device.plans import make_folder, make_plan
 from warpwright.device.supervise import DeviceUnavailableError, Supervisor
 from warpwright.device.validate import Validation, validate
@@ -20,7 +21,7 @@ FEW = Validation(seed=7, names=("aligned_integer", "ragged", "tiny", "beta_zero"
 
 
 def run(folders: list[Path], options: Validation = FEW, silence: float = 20.0, backend: str = HOST) -> list[dict]:
-    with Supervisor(backend, silence=silence) as supervisor:
+    with Supervisor(backend, silence=silence, paths=[ROOT]) as supervisor:
         return list(validate([load_variant(f) for f in folders], supervisor, options))
 
 
@@ -113,7 +114,7 @@ def test_a_listed_problem_is_run_with_normal_and_integer_operands(tmp_path: Path
 def test_without_a_device_the_reason_is_told(tmp_path: Path) -> None:
     variant = load_variant(make_folder(tmp_path))
     with (
-        Supervisor("tests.device.doubles:nothing") as supervisor,
+        Supervisor("tests.device.doubles:nothing", paths=[ROOT]) as supervisor,
         pytest.raises(DeviceUnavailableError, match="has no attribute 'nothing'"),
     ):
         list(validate([variant], supervisor, FEW))

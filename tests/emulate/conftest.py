@@ -46,9 +46,8 @@ def shipped() -> list[Plan]:
 def _built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     top = tmp_path_factory.mktemp("emulated")
     (top / "small.yaml").write_text(SMALL)
-    exploration = pipeline.plan(*pipeline.load(str(top / "small.yaml")), top / "out")
-    pipeline.render(exploration)
-    pipeline.build(exploration, 1, lambda: None)
+    exploration = pipeline.plan(str(top / "small.yaml"), top / "out")
+    pipeline.advance(exploration, ("render", "build"))
     return [variant.folder.path for variant in exploration.legal]
 
 

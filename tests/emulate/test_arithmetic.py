@@ -183,3 +183,20 @@ def test_half_pairs() -> None:
         np.testing.assert_array_equal(lanes("add.f16x2 %r9, %r2, %r3;", a.view("u4"), b.view("u4")).view("f2"), a + b)
     got = lanes("max.f16x2 %r9, %r2, %r3;", a.view("u4"), b.view("u4"))
     np.testing.assert_array_equal(got.view(np.float16), np.maximum(a, b))
+
+
+def test_float_pairs() -> None:
+    """Two f32 in 64 bits: as two instructions each would do."""
+    rng = np.random.default_rng(3)
+    a, b, c, d = rng.normal(size=(4, 32)).astype(np.float32)
+    pack = " mov.b64 %rd30, {%r2, %r3};\n mov.b64 %rd31, {%r4, %r5};\n"
+    operands = [v.view(np.uint32) for v in (a, b, c, d)]
+    table = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+    for name, function in table.items():
+        body = f"{pack} {name}.rn.f32x2 %rd32, %rd30, %rd31;\n mov.b64 {{%r8, %r9}}, %rd32;\n"
+        for result, x, y in (("%r8", a, c), ("%r9", b, d)):
+            np.testing.assert_array_equal(lanes(body, *operands, result=result).view("f4"), function(x, y))
+            np.testing.assert_array_equal(uniform(body, *operands, result=result).view("f4"), function(x, y))
+    body = f"{pack} fma.rn.f32x2 %rd32, %rd30, %rd31, %rd30;\n mov.b64 {{%r8, %r9}}, %rd32;\n"
+    one = lanes(" fma.rn.f32 %r9, %r2, %r3, %r2;", a.view("u4"), c.view("u4"))
+    np.testing.assert_array_equal(lanes(body, *operands, result="%r8"), one)

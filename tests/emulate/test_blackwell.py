@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from warpwright.emulate import Module, parse
-from warpwright.emulate.mutate import apply, mutants
+from warpwright.emulate.mutants.edits import apply, mutants
 
 from .blackwell import Kernel, Problem, build
 

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from warpwright.emulate import formats
+from warpwright.emulate.numbers import formats
 
 from .ptx_kit import lanes, uniform
 

@@ -6,14 +6,20 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from warpwright import emulation
-from warpwright.emulate import EmulatorError, UnsupportedInstruction, harness
-from warpwright.emulate.mutate import Mutant
-from warpwright.emulate.mutation import mutants_of, read_reasons, trials
-from warpwright.emulate.verdict import Verdict
+from tests.device.plans import problem
+from warpwright.device.problem import Case
+from warpwright.emulate import EmulatorError, GlobalMemory, Options, Result, UnsupportedInstruction
+from warpwright.emulate.mutants.edits import Mutant
+from warpwright.emulate.mutants.trials import mutants_of, read_reasons, trials
+from warpwright.emulate.variant import case, harness
+from warpwright.emulate.variant.operands import Operands
+from warpwright.emulate.variant.verdict import Verdict
+from warpwright.pipeline import emulating as emulation
+from warpwright.plan.types import KernelPlan
 
 
 def verdict_of(folder: Path, alter: Callable[[str], str] = lambda ptx: ptx) -> Verdict:
@@ -68,7 +74,7 @@ def test_a_wrong_number_is_found_in_every_case_that_shows_it(cooperative: Path) 
 
 def test_a_kernel_that_does_not_do_what_its_plan_says_is_degraded(cooperative: Path) -> None:
     plan = json.loads((cooperative / "plan.json").read_text())
-    for barrier in plan["barriers"]:
+    for barrier in plan["kernels"][0]["barriers"]:
         if barrier["name"] == "ab_empty":
             barrier["arrivals"] += 1
     (cooperative / "plan.json").write_text(json.dumps(plan))
@@ -100,11 +106,21 @@ def test_a_result_is_for_one_build_by_one_emulator(cooperative: Path, monkeypatc
         key: build[key] for key in ("source_sha", "cubin_sha", "arch")
     }
     with monkeypatch.context() as patch:
-        patch.setattr(emulation, "emulator_digest", lambda: "another")
+        patch.setattr(emulation, "emulator_digest", lambda family: "another")
         assert emulation.recorded(cooperative) is None
-    ptx = cooperative / "kernel.ptx"
-    ptx.write_text(ptx.read_text() + "\n")
-    assert emulation.recorded(cooperative) is None
+    for name, old, new in (("plan.json", '"arrivals": 128', '"arrivals": 256'), ("kernel.ptx", "\tret;", "\tret; ")):
+        text = (cooperative / name).read_text()
+        assert old in text
+        (cooperative / name).write_text(text.replace(old, new))
+        assert emulation.recorded(cooperative) is None
+        (cooperative / name).write_text(text)
+        assert emulation.recorded(cooperative) == value
+
+
+def test_a_result_does_not_depend_on_other_families(cooperative: Path) -> None:
+    assert emulation.emulator_digest("gemm") != emulation.emulator_digest("of no such package")
+    before = emulation.emulate_folder(cooperative)["emulator"]
+    assert before == emulation.emulator_digest("gemm")
 
 
 def test_every_mutant_is_caught_and_what_is_no_fault_survives(cooperative: Path) -> None:
@@ -135,3 +151,19 @@ def test_reasons_are_read_by_label(tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text("- nothing\n")
     with pytest.raises(EmulatorError, match=r"other\.yaml"):
         read_reasons(tmp_path, "other")
+
+
+def test_each_launch_of_several_has_the_options_of_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def launched(module: Any, launch: Any, maps: Any, memory: Any, seed: int, options: Options, name: str) -> Result:
+        seen.append((name, options.entry_registers))
+        return Result((), {})
+
+    monkeypatch.setattr(case, "run", launched)
+    kernels = [KernelPlan(name, 32, (1, 1, 1), 0, registers) for name, registers in (("fill", 40), ("finish", 64))]
+    calls = tuple(case._Call(case.Entry(kernel, kernel.name, ()), cast(Any, None), {}) for kernel in kernels)
+    given = Case(problem("p", 1, 8, 8), 1, 1, (1,))
+    prepared = case.Prepared(given, Operands(GlobalMemory()), calls, {}, [])
+    prepared.run(cast(Any, None), 1, [Options(entry_registers=kernel.entry_registers) for kernel in kernels])
+    assert seen == [("fill", 40), ("finish", 64)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpwright.emulate.mutate import Mutant, apply, mutants
+from warpwright.emulate.mutants.edits import Mutant, apply, mutants
 
 PTX = """\
 .version 8.8

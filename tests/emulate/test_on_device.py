@@ -16,7 +16,7 @@ import pytest
 from tests.emulate.on_device import mutants
 from tests.emulate.on_device.mutants import CONTROL, HARMLESS, report
 from tests.emulate.on_device.prepare import HANGS, Chosen, choose, emulated, harmless, pack
-from warpwright.emulate.mutate import Mutant
+from warpwright.emulate.mutants.edits import Mutant
 
 HERE = Path(__file__).parent / "on_device"
 PTX = """\
@@ -105,9 +105,9 @@ def test_emulated_kernels_are_packed_and_watched(cooperative: Path, tmp_path: Pa
     assert "never written, the first at [0, 0, 0]" in results[0]["diagnosis"]
     assert "CUDA error 700 from cuCtxSynchronize" in results[2]["diagnosis"]
     launches = {tuple(map(int, line.split())) for line in log.read_text().splitlines()}
-    plan = json.loads((cooperative / "plan.json").read_text())
+    plan = json.loads((cooperative / "plan.json").read_text())["kernels"][0]
     for grid_x, grid_y, threads, attribute, x, y, shared in launches:
-        assert (threads, attribute, [x, y], shared) == (plan["threads"], 4, plan["cluster"], plan["shared_bytes"])
+        assert (threads, attribute, [x, y, 1], shared) == (plan["threads"], 4, plan["cluster"], plan["shared_bytes"])
         assert (grid_x % x, grid_y) == (0, 1)
     assert mutants.main(["--table", str(tmp_path / "r")]) == 2
 

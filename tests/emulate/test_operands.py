@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from warpwright.device.problems import Problem
-from warpwright.device.xp import POISON, NumpyXp
+from tests.device.plans import problem
+from tests.device.scale import register, scale_plan
+from tests.emulate.plans import tile_plan
+from warpwright.device.problem import Problem
+from warpwright.device.xp import NumpyXp
+from warpwright.dtypes import dtype
 from warpwright.emulate import EmulatorError, TensorMap
-from warpwright.emulate.operands import place
-from warpwright.emulate.tensor_maps import map_parameters, tensor_maps
+from warpwright.emulate.variant.operands import place
+from warpwright.emulate.variant.tensor_maps import map_parameters, tensor_maps
 from warpwright.plan.types import Plan
 
 
 @pytest.fixture
-def plan(shipped: list[Plan]) -> Plan:
-    """With a C that is M-major: A, B and C are loaded, D is stored."""
-    return next(p for p in shipped if "coop2-alpha+beta_c-c.f32.m" in p.label)
+def plan() -> Plan:
+    return tile_plan()
 
 
 def test_gaps_between_rows_are_poison_and_elements_are_not(plan: Plan) -> None:
-    a = place(plan, Problem("p", 5, 9, 11, 2, padding=2), {}, 1).tensors["a"]
+    a = place(plan, problem("p", 5, 9, 11, 2, padding=2), 1).tensors["a"]
     # 11 f16 are two units of 16 bytes, to which two are added; five rows are 20 units, and again two are added.
     assert a.strides == (22 * 8, 4 * 8, 1)
     assert a.raw.size == 176 + 4 * 32 + 11
-    assert np.count_nonzero(a.raw == POISON["f16"]) == a.raw.size - 2 * 5 * 11
+    assert np.count_nonzero(a.raw == dtype("f16").poison) == a.raw.size - 2 * 5 * 11
     assert np.isfinite(NumpyXp().decode(np.ascontiguousarray(a.view), "f16")).all()
 
 
 def test_bases_have_no_alignment_to_spare_and_memory_ends_with_the_tensor(plan: Plan) -> None:
-    operands = place(plan, Problem("p", 5, 9, 11), {}, 1)
+    operands = place(plan, problem("p", 5, 9, 11), 1)
     for operand in operands.tensors.values():
         assert operand.address % (2 * operand.argument.alignment) == operand.argument.alignment
         end = operand.address + operand.raw.nbytes
@@ -41,40 +45,40 @@ def test_bases_have_no_alignment_to_spare_and_memory_ends_with_the_tensor(plan: 
 
 
 def test_an_operand_that_must_not_be_read_is_nan(plan: Plan) -> None:
-    operands = place(plan, Problem("p", 5, 9, 11, zero=("beta",)), {"c": "beta"}, 1)
+    operands = place(plan, problem("p", 5, 9, 11, zero=("beta",)), 1)
     assert operands.scalars["beta"] == 0
     assert np.isnan(NumpyXp().decode(operands.tensors["c"].view.copy(), "f32")).all()
 
 
 def test_writes_tell_elements_from_the_gaps_between_them(plan: Plan) -> None:
-    operands = place(plan, Problem("p", 3, 5, 8), {}, 1)
+    operands = place(plan, problem("p", 3, 5, 8), 1)
     buffer = operands.memory.buffers["d"]
     buffer.writes[:10] = 1  # the first row of five f16
-    counts, outside = operands.writes()
+    counts, outside = operands.writes(operands.tensors["d"])
     assert counts.shape == (1, 3, 5, 2)
     assert (int(counts.sum()), outside) == (10, 0)
     buffer.writes[10:13] = 1
-    assert operands.writes()[1] == 3
+    assert operands.writes(operands.tensors["d"])[1] == 3
 
 
 def test_values_follow_the_plan(plan: Plan) -> None:
-    operands = place(plan, Problem("p", 3, 5, 8, fill="integer"), {}, 1)
+    operands = place(plan, problem("p", 3, 5, 8, fill="integer"), 1)
     values = operands.values(plan, 7)
     assert len(values) == len(plan.arguments)
     assert values[-1] == 7
     assert values[[a.name for a in plan.arguments].index("alpha")] == 2.0
 
 
-def maps_of(plan: Plan, problem: Problem, *extents: tuple[int, int, int]) -> list[TensorMap]:
+def maps_of(plan: Plan, given: Problem, *extents: tuple[int, int, int]) -> list[TensorMap]:
     """The maps of a launch that passes `extents` (as the kernel sees the tensors) beside them."""
     values = [part for each in extents for part in (bytes(128), struct.pack("<3i", *each))]
-    return list(tensor_maps(plan, [0, 2, 4, 6], place(plan, problem, {}, 1), values).values())
+    return list(tensor_maps(plan.main, [0, 2, 4, 6], place(plan, given, 1), values).values())
 
 
 def test_maps_have_the_contiguous_mode_first_and_the_batch_last(plan: Plan) -> None:
-    problem = Problem("p", 130, 70, 65, 2, padding=1)
-    operands = place(plan, problem, {}, 1)
-    a, b, c, d = maps_of(plan, problem, (130, 65, 2), (70, 65, 2), (130, 70, 2), (130, 64, 2))
+    given = problem("p", 130, 70, 65, 2, padding=1)
+    operands = place(plan, given, 1)
+    a, b, c, d = maps_of(plan, given, (130, 65, 2), (70, 65, 2), (130, 70, 2), (130, 64, 2))
     assert a.extents == (65, 130, 2)
     assert a.strides == tuple(2 * s for s in (operands.tensors["a"].strides[1], operands.tensors["a"].strides[0]))
     assert b.extents == (65, 70, 2)
@@ -82,23 +86,50 @@ def test_maps_have_the_contiguous_mode_first_and_the_batch_last(plan: Plan) -> N
     assert c.element == 4
     assert c.strides[0] == 4 * operands.tensors["c"].strides[2]
     assert d.extents == (64, 130, 2)
-    assert [each.box for each in (a, b, c, d)] == [copy.box for copy in plan.tma]
+    assert [each.box for each in (a, b, c, d)] == [copy.box for copy in plan.main.copies]
 
 
 def test_single_elements_and_empty_modes_have_the_smallest_stride(plan: Plan) -> None:
-    problem = Problem("p", 1, 9, 0, odd_strides=True)
-    a, b, _, d = maps_of(plan, problem, (1, 1, 1), (9, 1, 1), (1, 9, 1), (1, 8, 1))
+    given = problem("p", 1, 9, 0, odd_strides=True)
+    a, b, _, d = maps_of(plan, given, (1, 1, 1), (9, 1, 1), (1, 9, 1), (1, 8, 1))
     assert (a.extents, a.strides) == ((1, 1, 1), (16, 16))
     assert (b.extents, b.strides[1]) == ((1, 9, 1), 16)
     assert d.extents == (8, 1, 1)
 
 
 def test_a_launch_without_extents_is_refused(plan: Plan) -> None:
-    with pytest.raises(EmulatorError, match="parameter 1 should hold the extents of a"):
-        tensor_maps(plan, [0, 1, 2, 3], place(plan, Problem("p", 5, 9, 11), {}, 1), [bytes(128)] * 4)
+    with pytest.raises(
+        EmulatorError, match="gemm_kernel: parameter 1 should hold the extents M, K, L of a in 12 B: it has 128 B"
+    ):
+        tensor_maps(plan.main, [0, 1, 2, 3], place(plan, problem("p", 5, 9, 11), 1), [bytes(128)] * 4)
 
 
 def test_a_plan_with_other_copies_than_the_kernel_is_refused(plan: Plan) -> None:
-    assert map_parameters(plan, [128, 12, 128, 128, 4, 128]) == [0, 2, 3, 5]
-    with pytest.raises(EmulatorError, match="3 tensor maps, its plan has 4"):
-        map_parameters(plan, [128, 128, 128])
+    assert map_parameters(plan.main, [128, 12, 128, 128, 4, 128]) == [0, 2, 3, 5]
+    with pytest.raises(EmulatorError, match=r"3 tensor maps, its plan has 4 copies through one \(a, b, c, d\)"):
+        map_parameters(plan.main, [128, 128, 128])
+
+
+def test_copies_in_bulk_need_no_map(plan: Plan) -> None:
+    kernel = replace(plan.main, copies=tuple(replace(copy, kind="bulk") for copy in plan.main.copies))
+    assert map_parameters(kernel, [8, 4, 4]) == []
+    with pytest.raises(EmulatorError, match=r"1 tensor maps, its plan has 0 copies through one \(none\)"):
+        map_parameters(kernel, [128, 8])
+
+
+def test_vectors_and_workspaces_have_no_byte_to_spare_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    operands = place(scale_plan(), Problem("p", (("N", 37),)), 1)
+    assert {name: operand.raw.size for name, operand in operands.tensors.items()} == {
+        "x": 37, "y": 37, "total": 4, "partial": 40 + 37
+    }  # fmt: skip
+    assert operands.values(scale_plan(), 5)[-2:] == [2.0, 5]
+    assert operands.memory.buffers["x"].access == "in"
+    assert {operands.memory.buffers[name].access for name in ("y", "partial")} == {"inout"}  # of two kernels
+    partial = operands.tensors["partial"]
+    operands.memory.buffers["partial"].writes[4 * 37] = 1
+    assert operands.writes(partial)[1] == 1
+    partial.raw[...] = 0
+    operands.poison()
+    assert operands.writes(partial)[1] == 0
+    assert (partial.raw == dtype("f32").poison).all()

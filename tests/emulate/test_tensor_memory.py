@@ -143,9 +143,9 @@ def test_barriers_alone_can_be_taken_to_order_tensor_memory() -> None:
     body = ST + WAIT_ST + " bar.sync 0;\n" + single(1, ISSUE + COMMIT, "ISSUED") + WAIT + LD + WAIT_LD
     idesc, image = instruction(128, 16), np.zeros(32768, np.uint8)
     assert "race" in run(setup(A, B, idesc) + body, {"i": image}).kinds
-    assert run(setup(A, B, idesc) + body, {"i": image}, tcgen05_fences=False).kinds == []
+    assert run(setup(A, B, idesc) + body, {"i": image}, without=frozenset({"tcgen05-fences"})).kinds == []
     unwaited = body.replace(WAIT_ST, "")
-    assert "race" in run(setup(A, B, idesc) + unwaited, {"i": image}, tcgen05_fences=False).kinds
+    assert "race" in run(setup(A, B, idesc) + unwaited, {"i": image}, without=frozenset({"tcgen05-fences"})).kinds
 
 
 def test_mmas_of_one_accumulator_are_pipelined_and_others_are_not() -> None:

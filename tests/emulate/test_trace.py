@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from warpwright.emulate import harness
-from warpwright.emulate.machine import RESERVED
-from warpwright.emulate.trace import chrome_trace, write_trace
+from tests.emulate.plans import cluster_plan
+from warpwright.emulate.machine.addresses import RESERVED
+from warpwright.emulate.variant import harness
+from warpwright.emulate.variant.trace import chrome_trace, write_trace
 from warpwright.plan.types import Plan
 
 
 @pytest.fixture
-def plan(shipped: list[Plan]) -> Plan:
-    return next(p for p in shipped if p.label == "f16-kkn-128x128x64-c2x1-s6-coop2-n4")
+def plan() -> Plan:
+    return cluster_plan()
 
 
 def event(kind: str, warp: int, start: int, end: int, **facts: Any) -> dict[str, Any]:

@@ -6,11 +6,12 @@ import json
 
 from warpwright.canonical import canonical_json
 from warpwright.device.tolerance import Agreement
-from warpwright.emulate.case import Outcome
-from warpwright.emulate.check_plan import Difference
-from warpwright.emulate.findings import KINDS, Finding
-from warpwright.emulate.launch import Result
-from warpwright.emulate.verdict import STATUS_OF, weigh
+from warpwright.emulate import KINDS
+from warpwright.emulate.machine.findings import Finding
+from warpwright.emulate.machine.launch import Result
+from warpwright.emulate.variant.case import Outcome
+from warpwright.emulate.variant.check_plan import Difference
+from warpwright.emulate.variant.verdict import STATUS_OF, weigh
 from warpwright.record import STATUSES
 
 DIFFERENCE = Difference("ab_full[0]: arrival count", "1", "2")
@@ -18,7 +19,7 @@ DIFFERENCE = Difference("ab_full[0]: arrival count", "1", "2")
 
 def outcome(*findings: Finding, case: str = "tiles", seed: int = 1, ratio: float = 0.5) -> Outcome:
     agreement = Agreement(100, 0, ratio, 1e-4)
-    return Outcome(case, seed, Result((), {"warp_instructions": 1000}), findings, agreement)
+    return Outcome(case, seed, (Result((), {"warp_instructions": 1000}),), findings, (agreement,))
 
 
 def test_every_kind_of_finding_has_a_status() -> None:

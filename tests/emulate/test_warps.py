@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from warpwright.emulate import UnsupportedInstruction
-from warpwright.emulate.ptx import PtxError, parse
+from warpwright.emulate.ptx.reader import PtxError, parse
 
 from .ptx_kit import HEADER, lanes, launch, module
 

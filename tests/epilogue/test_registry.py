@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 
 import pytest
 
 from tests.epilogue.conftest import GOOD
 from tests.plan.space import legal_plans, point
+from tests.render.conftest import CASES
 from warpwright.epilogue import registry
 from warpwright.epilogue.chain import argument_names
-from warpwright.epilogue.check import KERNEL_NAMES
 from warpwright.epilogue.registry import OPS_VARIABLE, OpError
+from warpwright.families.gemm.sm_90a.names import TAKEN
 from warpwright.plan import plan
 from warpwright.render import render
+
+DERIVED = r"_(vector|rows|columns)$"  # what a kernel appends to an operand's name
 
 
 def test_an_operation_of_ones_own_joins_the_others(write_op):
@@ -42,9 +46,9 @@ def test_an_unknown_operation_is_named_with_the_known_ones():
         ('("shift", "scalar"),', '("shift", "scalar"), EpilogueOperand("shift", "scalar")', "declared twice"),
         ('Operand("shift"', 'Operand("Shift"', "operand 'Shift': a name is lower-case letters"),
         ('Operand("shift"', 'Operand("lambda"', "operand 'lambda': a name is lower-case letters"),
-        ('Operand("shift"', 'Operand("thread"', "operand 'thread': the kernel uses this name itself"),
-        ('Operand("shift"', 'Operand("x"', "operand 'x': the kernel uses this name itself"),
-        ('Operand("shift"', 'Operand("shift_2"', "operand 'shift_2': the kernel appends _1, _2"),
+        ('Operand("shift"', 'Operand("x"', "operand 'x': this is what an operation changes"),
+        ('Operand("shift"', 'Operand("shift_2"', "operand 'shift_2': kernels append _1, _2"),
+        ('Operand("shift"', 'Operand("shift_rows"', "operand 'shift_rows': kernels append _1, _2"),
         ('"scalar"', '"scalar", "shift"', "only a tile can be skipped, and this is a scalar"),
         ('"shift", "scalar"', '"shift", "tile", "beta"', "skip_if_zero names 'beta', not a scalar of this one (none)"),
         ('(EpilogueOperand("shift", "scalar"),)', '("shift",)', "operands must be a tuple of EpilogueOperand"),
@@ -52,7 +56,6 @@ def test_an_unknown_operation_is_named_with_the_known_ones():
         ('code="x = x + shift"', 'code="x = x +"', "code is no Python: "),
         ('code="x = x + shift"', "code=None", "code is no Python: "),
         ('code="x = x + shift"', 'code="x = x + shfit"', "code reads 'shfit', which is neither x nor an operand"),
-        ('code="x = x + shift"', 'code="row = 2 * x\\nx = row"', "code assigns 'row', a name that the kernel uses"),
         ("lambda xp, x, e, o: e", "0.5", "error is 0.5; it must be a function"),
         ("o: e,\n", "o: e,\n    registers=lambda values: values / 2,\n", "registers(16) is 8.0; it must be a whole"),
         ("o: e,\n", "o: e,\n    registers=lambda: 2,\n", "registers(16) raises TypeError: "),
@@ -65,6 +68,21 @@ def test_a_faulty_file_is_refused_with_its_path_and_the_fault(write_op, old, new
         registry.get("shift")
     assert str(caught.value).startswith(f"{path}: ")
     assert fault in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("shift", "thread", "operand 'thread': the kernel uses this name itself; choose a longer one"),
+        ("x = x + shift", "row = 2 * x\\nx = row", "code assigns 'row', a name that the kernel uses itself"),
+    ],
+)
+def test_a_name_that_the_kernel_uses_itself_is_refused_where_it_is_planned(write_op, old, new, fault):
+    path = write_op(GOOD.replace('name="shift"', 'name="SHIFT"').replace(old, new).replace("SHIFT", "shift"))
+    assert registry.get("shift").name == "shift"
+    with pytest.raises(OpError) as caught:
+        plan(point({"kernel.epilogue": ["shift"]}))
+    assert str(caught.value).startswith(f"{path}: {fault}")
 
 
 def test_all_faults_are_told_at_once(write_op):
@@ -101,29 +119,28 @@ def test_each_of_two_equal_operations_has_its_own_operand():
         "alpha_1": ("scalar", "f32"),
         "alpha_2": ("scalar", "f32"),
     }
-    text = render(planned, "x.yaml")
+    text = render(planned)
     # An unrolled subtile after the first must start from its own scalar again.
-    order = ["alpha = alpha_1\n", "bias_n = bias_n_1_values", "alpha = alpha_2\n", "bias_n = bias_n_2_values"]
+    order = ["alpha = alpha_1\n", "bias_n = bias_n_1_columns", "alpha = alpha_2\n", "bias_n = bias_n_2_columns"]
     assert sorted(order, key=text.index) == order
 
 
 def test_the_kernels_names_are_all_reserved():
-    """Every name that a rendered kernel binds for itself is closed to operands and temporaries."""
+    """Every name that a rendered kernel binds for itself is closed to operands and temporaries, and no other is."""
     bound = set()
-    for planned in legal_plans(seed=5, count=60):
-        own = {a.name for a in planned.arguments if a.kind != "tensor"} | {"x", "power", "_"}
-        own |= {name.rsplit("_", 1)[0] for name in own}
-        tree = ast.parse(render(planned, "x.yaml"))
-        for node in ast.walk(tree):
+    for planned in [*legal_plans(seed=5, count=150), *(plan(point(changes)) for changes in CASES.values())]:
+        own = {a.name for a in planned.arguments if len(a.name) > 1 and a.role == "input"}
+        own |= {name.rsplit("_", 1)[0] for name in own} | {"x", "c", "power", "_"}  # c is a matrix operand's usual name
+        for node in ast.walk(ast.parse(render(planned))):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 names = {node.id}
             elif isinstance(node, ast.arg):
                 names = {node.arg}
             elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 names = {node.name}
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                names = {alias.asname or alias.name for alias in node.names}
             else:
                 continue
-            bound |= {n for n in names if n == n.lower() and not n.endswith(("_vector", "_values"))} - own
-    assert "cluster_tile" in bound
-    missing = bound - KERNEL_NAMES - {"c"}  # c is a matrix operand's usual name
-    assert not missing, "add these to KERNEL_NAMES of generator/warpwright/epilogue/check.py"
+            bound |= {n for n in names - own if n == n.lower() and re.sub(DERIVED, "", n) not in own}
+    assert bound == TAKEN, "families/gemm/sm_90a/names.py lists them"

@@ -69,13 +69,14 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_is_built(example, tmp_path):
     (from_yaml,) = load(example).points()
     # A matrix of a name of its own, that no scalar switches off, and the operands of one operation twice.
     twice = ["alpha", "scale_n", "residual", "alpha", {"op": "scale_n", "dtype": "f16"}]
     from_python = point({"kernel.epilogue": twice, "kernel.c": {"dtype": "bf16", "major": "m"}, "design.stages": 2})
     plans = [plan(from_yaml), plan(from_python)]
-    texts = [render(planned, "scaled.yaml") for planned in plans]
+    texts = [render(planned) for planned in plans]
     assert "x = x * scale_n\n" in texts[0]
     assert "D = relu(A B * scale[n])\n" in texts[0]
     assert "D = (alpha * (alpha * A B * scale[n] + R)) * scale[n]\n" in texts[1]
@@ -94,14 +95,15 @@ def test_the_page_lists_every_operation(example):
     assert listed == set(registry.names()) - {"scale_n", "residual", "relay"}
 
 
+@pytest.mark.slow
 def test_an_operation_gets_the_shared_memory_that_it_declares(example, tmp_path):
     planned = plan(point({"kernel.epilogue": ["relay", "relu", "relay"], "design.stages": 2}))
-    scratch = {b.name: b for b in planned.buffers if b.name.startswith("scratch")}
+    scratch = {b.name: b for b in planned.main.buffers if b.name.startswith("scratch")}
     assert {name: (b.bytes, b.offset % 16) for name, b in scratch.items()} == {
         "scratch_1": (1536, 0),
         "scratch_3": (1536, 0),
     }
-    text = render(planned, "scaled.yaml")
+    text = render(planned)
     assert "scratch = storage.scratch_1.data_ptr()" in text
     assert "scratch = storage.scratch_3.data_ptr()" in text
     (artifact,) = build([BuildJob(text, planned, tmp_path / "relay")], 1, cache=Cache(tmp_path / "cache"))

@@ -10,6 +10,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from warpwright.families.gemm import models
+from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.plan import plan
 from warpwright.plan.types import Plan
 from warpwright.point import Point
@@ -46,6 +48,37 @@ DEFAULT = {
 }
 
 
+def model(data: Mapping[str, Any]) -> Point:
+    """The point of a kernel and a design that are given as in YAML."""
+    kernel = models.Kernel.model_validate(data["kernel"], strict=False)
+    return Point("gemm", "sm_90a", kernel, models.Design.model_validate(data["design"], strict=False))
+
+
+def written_out(design: GemmDesign) -> dict[str, Any]:
+    """A resolved design as a YAML file may write it: nothing is left to be chosen."""
+    registers: Any = "none"
+    if design.consumer_registers is not None:
+        registers = {"producer": design.producer_registers, "consumer": design.consumer_registers}
+    by_tma = design.store == "tma"
+    return {
+        "tile": {"m": design.tile_m, "n": design.tile_n, "k": design.tile_k},
+        "cluster": {"m": design.cluster_m, "n": design.cluster_n},
+        "stages": design.stages,
+        "producer_warps": design.producer_warps,
+        "consumer_warps": 4 * design.consumers,
+        "schedule": design.schedule,
+        "registers": registers,
+        "scheduler": {
+            "kind": "persistent" if design.persistent else "one_tile",
+            "raster": design.raster,
+            "group": design.group,
+        },
+        "store": design.store,
+        "epilogue_n": design.subtile_n,
+        "epilogue_stages": design.subtile_stages if by_tma else "auto",
+    }
+
+
 def point(changes: Mapping[str, Any] | None = None) -> Point:
     """A plain point with some fields changed, by dotted path; a step of an epilogue may be a bare name."""
     data: dict[str, Any] = copy.deepcopy(DEFAULT)
@@ -57,7 +90,7 @@ def point(changes: Mapping[str, Any] | None = None) -> Point:
         node[last] = value
     chain = data["kernel"].get("epilogue", ())
     data["kernel"]["epilogue"] = [{"op": step} if isinstance(step, str) else step for step in chain]
-    return Point.model_validate(data, strict=False)
+    return model(data)
 
 
 def chain(pick: Pick, names: Sequence[str]) -> list[dict[str, str]]:
@@ -66,14 +99,14 @@ def chain(pick: Pick, names: Sequence[str]) -> list[dict[str, str]]:
 
 
 def any_point(pick: Pick) -> Point:
-    """A point from everything that the models of warpwright.point accept, far outside the limits included."""
+    """A point from everything that the models accept, far outside the limits included."""
     names = pick(CHAINS)
     epilogue = chain(pick, names)
     if pick((False, False, False, True)):
         epilogue.append({"op": pick(("relu", "alpha", "beta_c")), "dtype": pick(OUTPUTS)})
-    operand = {"a": ("m", "k", "k", "n"), "b": ("n", "k", "k", "m"), "c": ("m", "n", "k"), "d": ("m", "n", "n", "k")}
+    operand = {"a": "mkk", "b": "nkk", "c": "mn", "d": "mnn"}
     kernel: dict[str, Any] = {
-        name: {"dtype": pick(OUTPUTS if name in "cd" else ("f16", "f16", "f16", "bf16", "f32")), "major": pick(majors)}
+        name: {"dtype": pick(OUTPUTS if name in "cd" else ("f16", "f16", "f16", "bf16")), "major": pick(majors)}
         for name, majors in operand.items()
     }
     kernel["epilogue"] = epilogue
@@ -82,7 +115,7 @@ def any_point(pick: Pick) -> Point:
     extent = (1, 7, 8, 16, 24, 63, 64, 96, 128, 192, 200, 256, 257, 264, 320, 512, 10**9, 10**30)
     small = (1, 2, 3, 4, 5, 8, 16, 64, 10**9)
     registers = (-8, 0, 16, 24, 25, 32, 40, 160, 168, 208, 232, 240, 256, 264, 10**30)
-    return Point.model_validate(
+    return model(
         {
             "kernel": kernel,
             "design": {
@@ -98,8 +131,7 @@ def any_point(pick: Pick) -> Point:
                 "epilogue_n": pick(("auto", "auto", 1, 8, 12, 16, 32, 64, 128, 10**30)),
                 "epilogue_stages": pick(("auto", "auto", *small)),
             },
-        },
-        strict=False,
+        }
     )
 
 
@@ -124,7 +156,7 @@ def likely_point(pick: Pick) -> Point:
     registers = {1: ("auto", "none", (24, 256)), 3: ("auto", "none", (24, 160), (40, 152))}
     split = pick(registers.get(warpgroups, ("auto", "auto", "none", (24, 240), (40, 232), (56, 224), (32, 208))))
     store = pick(("tma", "tma", "tma", "direct"))
-    return Point.model_validate(
+    return model(
         {
             "kernel": kernel,
             "design": {
@@ -140,8 +172,7 @@ def likely_point(pick: Pick) -> Point:
                 "epilogue_n": pick(("auto", *(n for n in (8, 16, 32, 64) if tile_n % n == 0))),
                 "epilogue_stages": "auto" if store == "direct" else pick(("auto", "auto", 1, 2, 3, 4)),
             },
-        },
-        strict=False,
+        }
     )
 
 

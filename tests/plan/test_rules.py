@@ -67,25 +67,8 @@ CASES = [
     Case(
         "operand.dtype",
         [{"kernel.a.dtype": t, "kernel.b.dtype": t} for t in ("f16", "bf16")],
-        [
-            ({"kernel.a.dtype": "bf16"}, "both bf16"),
-            ({"kernel.a.dtype": "f32"}, "both f16"),
-            ({"kernel.b.dtype": "f32"}, "both f16"),
-            ({"kernel.a.dtype": "f32", "kernel.b.dtype": "f32"}, "both f16"),
-        ],
+        [({"kernel.a.dtype": "bf16"}, "both bf16"), ({"kernel.b.dtype": "bf16"}, "both f16")],
         lambda nearest: dict.fromkeys(("kernel.a.dtype", "kernel.b.dtype"), nearest.split()[1]),
-    ),
-    Case(
-        "operand.major",
-        [{f"kernel.{name}.major": major} for name, major in ("am", "ak", "bn", "bk", "dm", "dn")]
-        + [{**WITH_C, "kernel.c.major": major} for major in "mn"],
-        [
-            ({"kernel.a.major": "n"}, "a.major k"),
-            ({"kernel.b.major": "m"}, "b.major k"),
-            ({"kernel.d.major": "k"}, "d.major n"),
-            ({**WITH_C, "kernel.c": {"dtype": "f16", "major": "k"}}, "c.major n"),
-        ],
-        lambda nearest: {f"kernel.{nearest.split()[0]}": nearest.split()[1]},
     ),
     Case(
         "warps.consumer",
@@ -292,6 +275,10 @@ CASES = [
         [
             {**PING, "design.tile.n": 208},
             {"design.registers": "none", "design.tile.n": 136, **PING},
+            # The split with the most for consumers is taken where the usual one leaves too little.
+            {"design.tile.m": 192, "design.tile.n": 136, **PING},
+            {"design.tile.n": 192, "design.epilogue_n": 64, "kernel.epilogue": ["silu"], **PING},
+            {"design.tile.n": 200, "design.store": "direct", **PING},
             {"design.registers": "none", "design.tile.n": 128, "design.store": "direct", **PING},
             {"design.tile.n": 192, "design.epilogue_n": 64, "kernel.epilogue": ["silu"], **split(24, 240), **PING},
             {**COOP1, "design.tile.m": 256, "design.tile.n": 104},
@@ -310,7 +297,7 @@ CASES = [
                 {"design.tile.n": 192, "design.epilogue_n": 64, "kernel.epilogue": ["silu"], **split(40, 232), **PING},
                 "128x128x64",
             ),
-            ({**PING, "design.tile.m": 192, "design.tile.n": 256, "design.tile.k": 32}, "192x128x32"),
+            ({**PING, "design.tile.m": 192, "design.tile.n": 256, "design.tile.k": 32}, "192x136x32"),
         ],
         extents("design.tile", "mnk"),
     ),
@@ -324,22 +311,6 @@ CASES = [
         ],
         extents("design.tile", "mnk"),
     ),
-    Case(
-        "tma.boxes",
-        [
-            {"kernel.b.major": "n", "design.tile.n": 72},  # 1 + 9
-            {"kernel.b.major": "n", "design.tile.n": 40, **split(24, 240)},  # 1 + 5
-            {"kernel.b.major": "n", "design.tile.n": 120, "design.registers": "none"},  # 1 + 15
-            {"kernel.b.major": "n", "design.tile.n": 256, "design.tile.k": 128},  # 2 + 4
-        ],
-        [
-            ({"kernel.b.major": "n", "design.tile.n": 88}, "128x80x64"),
-            ({"kernel.b.major": "n", "design.tile.n": 56, **split(24, 240)}, "128x48x64"),
-            ({"design.tile.n": 64, "design.tile.k": 112}, "128x64x96"),
-            ({"kernel.b.major": "n", "design.tile.n": 136, "design.registers": "none"}, "128x128x64"),
-        ],
-        extents("design.tile", "mnk"),
-    ),
 ]
 
 
@@ -348,7 +319,7 @@ def broken(changes: Changes) -> set[str]:
 
 
 def test_every_rule_has_its_boundaries():
-    listed = [rule.id for found in rules().values() for rule in found]
+    listed = [rule.id for rule in rules()["gemm", "sm_90a"]]
     assert len(listed) == len(set(listed))
     assert {case.rule for case in CASES} == set(listed)
 

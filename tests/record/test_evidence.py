@@ -77,3 +77,14 @@ def test_a_stale_folder_does_not_hide_the_ledger() -> None:
 def test_what_cannot_change_the_kernel_does_not_make_it_stale(change: dict[str, object]) -> None:
     other = evidence("gpu-validated", subject=dataclasses.replace(SUBJECT, **change))  # type: ignore[arg-type]
     assert judge(SUBJECT, [other]).evidence == "gpu-validated"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_several_ledgers_the_worst_counts(order: int) -> None:
+    found = [evidence("gpu-validated", status, origin="ledger") for status in ("correct", "hang", "degraded")]
+    assert judge(SUBJECT, found[::order]).status == "hang"
+
+
+def test_a_variant_that_is_not_built_here_has_no_other_cubin() -> None:
+    unbuilt = dataclasses.replace(SUBJECT, cubin_sha="")
+    assert stale_because(evidence("gpu-validated"), unbuilt) == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from warpwright.canonical import digest
-from warpwright.record import Folder, folders_in, read_json, rebuild, write_json
+from warpwright.record import Folder, adopt, by_identity, folders_in, read_json, rebuild, write_json
 
 RESULT = {"status": "correct", "source_sha": "a" * 64, "arch": "sm_90a", "toolchain": {"cutlass_dsl": "4.8.1"}}
 
@@ -87,3 +87,29 @@ def test_manifest_is_rebuilt_from_the_folders(tmp_path: Path) -> None:
     assert read_json(tmp_path / "manifest.json") == first
     write_json(Folder(tmp_path / "b-0123456789ab").path / "build.json", RESULT)
     assert [each["folder"] for each in rebuild(tmp_path)["variants"]] == ["a-0123456789ab", "b-0123456789ab"]
+
+
+def test_results_are_adopted_for_the_same_source_and_never_from_the_ledger_s_folder(tmp_path: Path) -> None:
+    own = Folder(tmp_path / "own" / "a-01234567")
+    own.write_source("x = 1\n")
+    for name, text in (("ledger", "x = 1\n"), ("older", "x = 0\n"), ("same", "x = 1\n")):
+        write_json(tmp_path / name / "b-01234567" / "gpu.json", {**RESULT, "source_sha": digest(text), "from": name})
+    others = by_identity(tmp_path)["01234567"]
+    assert [path.parent.name for path in others] == ["older", "own", "same"]
+    adopt(own, others)
+    assert (own.read("gpu.json") or {})["from"] == "same"
+    write_json(
+        tmp_path / "same" / "b-01234567" / "gpu.json", {**RESULT, "source_sha": digest("x = 1\n"), "from": "late"}
+    )
+    adopt(own, others)
+    assert (own.read("gpu.json") or {})["from"] == "same", "what a folder has itself is kept"
+
+
+def test_the_worst_of_several_results_is_adopted(tmp_path: Path) -> None:
+    own = Folder(tmp_path / "own" / "a-01234567")
+    own.write_source("x = 1\n")
+    for name, status in (("first", "correct"), ("later", "hang"), ("odd", "luck"), ("then", "degraded")):
+        result = {**RESULT, "source_sha": digest("x = 1\n"), "status": status}
+        write_json(tmp_path / name / "a-01234567" / "gpu.json", result)
+    adopt(own, by_identity(tmp_path)["01234567"])
+    assert (own.read("gpu.json") or {})["status"] == "hang"

@@ -10,8 +10,6 @@ from tests.plan.space import point
 from warpwright.plan import plan
 from warpwright.plan.types import Plan
 
-CONFIG = "configs/golden.yaml"  # what the headers name; there is no such file
-
 CASES: dict[str, dict[str, Any]] = {
     "cooperative_cluster": {
         "design.tile": {"m": 128, "n": 256, "k": 64},

@@ -6,7 +6,8 @@ import jsonschema
 import pytest
 import yaml
 
-from warpwright.spec import families, json_schema, load, starter
+from warpwright import families
+from warpwright.spec import json_schema, load
 
 
 @pytest.fixture(scope="module")
@@ -16,19 +17,21 @@ def validator():
     return jsonschema.Draft202012Validator(schema)
 
 
-@pytest.mark.parametrize("family", families())
+@pytest.mark.parametrize("family", families.NAMES)
 def test_a_starter_loads_and_validates(tmp_path, validator, family):
     path = tmp_path / "x.yaml"
-    path.write_text(starter(family))
+    path.write_text(families.family(family).starter)
     spec = load(path)
     assert len(spec.points()) > 1
     assert all(point.kernel.family == family for point in spec.points())
     validator.validate(yaml.safe_load(path.read_text()))
 
 
-def test_a_starter_of_no_family_names_the_families():
+def test_an_unknown_family_names_the_families():
     with pytest.raises(ValueError, match="gemm"):
-        starter("conv")
+        families.family("conv")
+    with pytest.raises(ValueError, match="sm_90a"):
+        families.target("gemm", "sm_20")
 
 
 @pytest.mark.parametrize(("path", "value"), [
@@ -40,7 +43,7 @@ def test_a_starter_of_no_family_names_the_families():
     (("bench", "problems"), []), (("validate", "problems"), "all"), (("other",), 1),
 ])  # fmt: skip
 def test_the_schema_refuses(validator, path, value):
-    document = yaml.safe_load(starter("gemm"))
+    document = yaml.safe_load(families.family("gemm").starter)
     node = document
     for step in path[:-1]:
         node = node[step]
@@ -56,9 +59,23 @@ def test_the_schema_refuses(validator, path, value):
     (("validate", "problems"), [{"m": 1, "n": 8, "k": 0}]),
 ])  # fmt: skip
 def test_the_schema_accepts(validator, path, value):
-    document = yaml.safe_load(starter("gemm"))
+    document = yaml.safe_load(families.family("gemm").starter)
     node = document
     for step in path[:-1]:
         node = node[step]
     node[path[-1]] = value
+    validator.validate(document)
+
+
+# Which family a file is of, it says outside its sweep, or it is of the first.
+@pytest.mark.parametrize(
+    ("family", "part"), [(families.NAMES[0], "kernel"), *((family, "design") for family in families.NAMES)]
+)
+def test_the_sweep_alone_may_give_a_whole_part(tmp_path, validator, family, part):
+    document = yaml.safe_load(families.family(family).starter)
+    document["sweep"] = {part: [document.pop(part)]}
+    document.pop("where", None)
+    path = tmp_path / "x.yaml"
+    path.write_text(yaml.safe_dump(document, sort_keys=False))
+    assert len(load(path).points()) == 1
     validator.validate(document)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from warpwright import families
 from warpwright.spec import SpecErrors, load
 
 # (id, changed lines, [(line, key, value, part of the rule, nearest), ...])
@@ -39,7 +40,7 @@ CASES = [
     (
         "unknown operation",
         {10: "  epilogue: [alpha, rellu]"},
-        [(10, "kernel.epilogue[1].op", "rellu", "alpha", "relu")],
+        [(10, "kernel.epilogue[1]", "rellu", "alpha", "relu")],
     ),
     (
         "operation's dtype",
@@ -133,7 +134,7 @@ CASES = [
     (
         "sweep epilogue",
         {16: "  kernel.epilogue: [[], [silly]]"},
-        [(16, "kernel.epilogue[0].op", "silly", "silu", "silu")],
+        [(16, "kernel.epilogue[0]", "silly", "silu", "silu")],
     ),
     ("sweep path", {16: "  design.tile.nn: [64]"}, [(16, "design.tile.nn", None, "no field", "design.tile.n")]),
     (
@@ -236,12 +237,20 @@ def test_the_whole_text_of_an_error(mistakes):
 
 def test_all_mistakes_come_together_sorted_by_line(mistakes):
     errors = mistakes({
-        2: "name: 3x", 5: "  family: gem", 6: "  arch: no", 10: "  epilogue: [relu, rely]",
+        2: "name: 3x", 6: "  arch: no", 10: "  epilogue: [relu, rely]",
         12: "  tile: {m: 1e2, n: x}", 14: "  stage: 3", 16: "  design.tile.n: [0, 64]",
         17: "  design.schedules: [pingpong]", 19: "  - tile.q > 3",
         20: "validate: {repeats: 1.5}", 22: "name: again",
     }).errors  # fmt: skip
-    assert [e.line for e in errors] == [2, 5, 6, 10, 12, 12, 12, 14, 16, 17, 19, 20, 22]
+    assert [e.line for e in errors] == [2, 6, 10, 12, 12, 12, 14, 16, 17, 19, 20, 22]
+
+
+def test_of_an_unknown_family_nothing_else_is_told(mistakes):
+    """What the fields of another family take says nothing; mistakes of the YAML itself are told all the same."""
+    first, second = mistakes({5: "  family: gem", 12: "  tile: {m: 1e2, n: x}", 14: "  stage: 3"}).errors
+    assert (first.line, first.key, first.value, first.nearest) == (5, "kernel.family", "gem", "gemm")
+    assert first.rule == f"one of {', '.join(families.NAMES)}"
+    assert (second.line, second.value) == (12, "1e2")
 
 
 def test_columns_count_from_one(mistakes):

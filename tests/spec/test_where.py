@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from warpwright.point import Cluster, Design, EpilogueStep, Kernel, Operand, Point, Registers, Tile
+from warpwright.families.gemm.models import (
+    Cluster,
+    Design,
+    EpilogueStep,
+    Kernel,
+    OperandA,
+    OperandB,
+    OperandD,
+    Registers,
+    Tile,
+)
+from warpwright.point import Point
+from warpwright.spec.fields import Fields
 from warpwright.spec.where import Predicate, PredicateError
 
+FIELDS = Fields("gemm")
 POINT = Point(
-    kernel=Kernel(
-        a=Operand(dtype="f16", major="k"),
-        b=Operand(dtype="f16", major="n"),
-        d=Operand(dtype="f32", major="n"),
+    "gemm",
+    "sm_90a",
+    Kernel(
+        a=OperandA(dtype="f16", major="k"),
+        b=OperandB(dtype="f16", major="n"),
+        d=OperandD(dtype="f32", major="n"),
         epilogue=(EpilogueStep(op="alpha"), EpilogueStep(op="relu")),
     ),
-    design=Design(tile=Tile(m=128, n=256, k=64), cluster=Cluster(m=2), registers=Registers(producer=40, consumer=232)),
+    Design(tile=Tile(m=128, n=256, k=64), cluster=Cluster(m=2), registers=Registers(producer=40, consumer=232)),
 )
 
 
@@ -31,7 +46,7 @@ POINT = Point(
     ('c != None and c.dtype == "f16"', False), (" tile.m == 128 ", True),
 ])  # fmt: skip
 def test_truth(text, value):
-    assert Predicate(text).holds(POINT) is value
+    assert Predicate(text, FIELDS).holds(POINT) is value
 
 
 @pytest.mark.parametrize("text", [
@@ -48,7 +63,7 @@ def test_truth(text, value):
 ])  # fmt: skip
 def test_refused_when_loaded(text):
     with pytest.raises(PredicateError):
-        Predicate(text)
+        Predicate(text, FIELDS)
 
 
 @pytest.mark.parametrize(("text", "rule"), [
@@ -59,12 +74,12 @@ def test_refused_when_loaded(text):
 ])  # fmt: skip
 def test_refused_at_a_point(text, rule):
     with pytest.raises(PredicateError) as caught:
-        Predicate(text).holds(POINT)
+        Predicate(text, FIELDS).holds(POINT)
     assert rule in caught.value.rule
 
 
 def test_names_that_miss_get_the_nearest_field():
     for text, nearest in [("tile.mm < 3", "tile.m"), ("stage == 3", "stages"), ("a.dtyp == 'f16'", "kernel.a.dtype")]:
         with pytest.raises(PredicateError) as caught:
-            Predicate(text)
+            Predicate(text, FIELDS)
         assert caught.value.nearest == nearest

@@ -59,10 +59,11 @@ class Artifact:
 
     `status` is None where nothing speaks against the variant so far (what it computes is for later evidence to
     say), compile_failed where there is no kernel (see `failure`), incorrect where some finding is `wrong`,
-    degraded where there are other findings. Sizes are bytes, registers are per thread at launch. `spill_bytes` is what
-    LDL and STL move per thread, each instruction counted once.
-    `static_shared_bytes` leaves out the KiB that the driver reserves in each block; `dynamic_shared_bytes` is what
-    the host code asked for in a captured launch. `files` maps file names to SHA-256 digests.
+    degraded where there are other findings. `kernels` are the compiled names, as in the PTX. Sizes are bytes, registers
+    are per thread at launch, each being that of the kernel with the most. `spill_bytes` is what LDL and STL move per
+    thread, each instruction counted once. `static_shared_bytes` leaves out the KiB that the driver reserves in each
+    block; `dynamic_shared_bytes` is what the host code asked for in a captured launch. `launch` has the extents and the
+    launches of that, `census` what each kernel contains. `files` maps file names to SHA-256 digests.
     """
 
     status: str | None
@@ -74,7 +75,7 @@ class Artifact:
     toolchain: Toolchain
     files: Mapping[str, str] = field(default_factory=dict)
     cubin_sha: str = ""
-    kernel: str = ""
+    kernels: tuple[str, ...] = ()
     registers: int | None = None
     spill_bytes: int | None = None
     stack_bytes: int | None = None
@@ -104,6 +105,7 @@ class Artifact:
             if set(data) != names:
                 raise ValueError(f"its keys differ by {sorted(names.symmetric_difference(data))}")
             data["toolchain"] = Toolchain(**data["toolchain"])
+            data["kernels"] = tuple(data["kernels"])
             data["findings"] = tuple(Finding(**f) for f in data["findings"])
             data["failure"] = Failure(**data["failure"]) if data["failure"] else None
             return Artifact(**data)

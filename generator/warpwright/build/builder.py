@@ -25,7 +25,7 @@ __all__ = ["BuildJob", "build"]
 #: Seconds that one compile may take: a hundred times the usual.
 TIMEOUT_SECONDS = 120.0
 #: Kernels that are disassembled together, which shares the 0.25 s that nvdisasm takes to start.
-_BATCH = 4
+_BATCH = 8
 #: on_progress(done, total, artifact), called in the caller's process as each variant is finished.
 Progress = Callable[[int, int, Artifact], None]
 
@@ -84,7 +84,7 @@ class _Run:
         self.cache = cache
         self._jobs, self._toolchain, self._on_progress = jobs, toolchain, on_progress
         self._texts = [job.text() for job in jobs]
-        self._keys = [cache_key(t, j.plan.arch, toolchain, OPTIONS) for t, j in zip(self._texts, jobs, strict=True)]
+        self._keys = [cache_key(t, j.plan, toolchain, OPTIONS) for t, j in zip(self._texts, jobs, strict=True)]
         self._plans = [digest(job.plan) for job in jobs]
         self._artifacts: list[Artifact | None] = [None] * len(jobs)
         self._pending: defaultdict[str, list[int]] = defaultdict(list)
@@ -140,7 +140,8 @@ class _Run:
                 log = compiled.files["compile.log"]
                 self.finish(compiled.key, {"compile.log": log}, {}, Failure("error", str(listing)))
                 continue
-            facts = {**compiled.facts, "sass": sass_census(listing)}
+            facts = dict(compiled.facts)
+            facts["kernels"] = [{**k, "sass": sass_census(listing[k["name"]])} for k in facts["kernels"]]
             entry = self.cache.put(compiled.key, compiled.files, facts)
             self.finish(compiled.key, entry.files, entry.facts, None)
 
@@ -163,6 +164,7 @@ class _Run:
     ) -> Artifact:
         plan = self._jobs[index].plan
         findings = check(plan, facts) if failure is None else ()
+        kernels = [] if failure else facts["kernels"]
         launch = facts.get("launch", {})
         return Artifact(
             status="compile_failed" if failure else verdict(findings),
@@ -174,14 +176,14 @@ class _Run:
             toolchain=self._toolchain,
             files=files,
             cubin_sha=files.get("kernel.cubin", ""),
-            kernel=facts.get("kernel", ""),
-            registers=facts.get("registers"),
-            spill_bytes=facts["sass"]["local_bytes"] if failure is None else None,
-            stack_bytes=facts.get("stack_bytes"),
-            static_shared_bytes=facts.get("static_shared_bytes"),
-            dynamic_shared_bytes=launch.get("shared_bytes"),
+            kernels=tuple(k["name"] for k in kernels),
+            registers=max((k["registers"] for k in kernels), default=None),
+            spill_bytes=max((k["sass"]["local_bytes"] for k in kernels), default=None),
+            stack_bytes=max((k["stack_bytes"] for k in kernels), default=None),
+            static_shared_bytes=max((k["static_shared_bytes"] for k in kernels), default=None),
+            dynamic_shared_bytes=max((one["shared_bytes"] for one in launch.get("launches", ())), default=None),
             launch=launch,
-            census={"ptx": facts["ptx"], "sass": facts["sass"]} if failure is None else {},
+            census={k["name"]: {"ptx": k["ptx"], "sass": k["sass"]} for k in kernels},
             findings=findings,
             failure=failure,
             seconds=facts.get("seconds", 0.0),
@@ -198,7 +200,7 @@ class _Run:
         return [a for a in self._artifacts if a is not None]
 
 
-def _listings(cubins: Sequence[bytes], arch: str) -> list[str | ToolError]:
+def _listings(cubins: Sequence[bytes], arch: str) -> list[dict[str, str] | ToolError]:
     """Disassemble together, or, where one of them cannot be disassembled, each on its own."""
     if not cubins:
         return []

@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from warpwright import dtypes
 from warpwright.build.toolchain import Toolchain
 from warpwright.canonical import canonical_json, digest
 from warpwright.errors import naming
+from warpwright.plan.types import Plan
+from warpwright.resources import cache_root
 
-__all__ = ["Cache", "Entry", "cache_key", "cache_root", "sha256"]
+__all__ = ["Cache", "Entry", "cache_key", "sha256"]
 
 _MANIFEST = "manifest.json"
 
@@ -32,25 +35,27 @@ def sha256(data: bytes) -> str:
 
 @functools.cache
 def _recipe() -> str:
-    """Digest of this package: what it extracts from a kernel is part of an entry, so its code is part of the key."""
-    folder = Path(__file__).parent
-    return digest({p.name: p.read_text() for p in sorted(folder.iterdir()) if p.suffix in (".py", ".c")})
+    """Digest of this package, and of what it knows of dtypes: what it extracts from a kernel is part of an entry."""
+    own = [p for p in sorted(Path(__file__).parent.iterdir()) if p.suffix in (".py", ".c")]
+    return digest({p.name: p.read_text() for p in (*own, Path(dtypes.__file__))})
 
 
-def cache_key(source: str, arch: str, toolchain: Toolchain, options: str) -> str:
-    """Return the key (64 hex digits) of everything that decides the outcome of a build."""
+def cache_key(source: str, plan: Plan, toolchain: Toolchain, options: str) -> str:
+    """Return the key (64 hex digits) of everything that decides the outcome of a build.
+
+    Of the plan that is what is compiled and called, and how; all else in it is only compared with the outcome.
+    """
+    interface = {"entry": plan.entry, "symbol": plan.symbol, "arguments": plan.arguments}
     return digest(
-        {"source": source, "arch": arch, "toolchain": toolchain, "options": options, "recipe": _recipe()},
+        {
+            "source": source,
+            "arch": plan.arch,
+            "interface": interface,
+            "toolchain": toolchain,
+            "options": options,
+            "recipe": _recipe(),
+        },
     )
-
-
-def cache_root() -> Path:
-    """Return WARPWRIGHT_CACHE, or warpwright/ in the user's cache folder (XDG_CACHE_HOME, ~/.cache)."""
-    own = os.environ.get("WARPWRIGHT_CACHE")
-    if own:
-        return Path(own).absolute()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "warpwright"
 
 
 @dataclass(frozen=True)

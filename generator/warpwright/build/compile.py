@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import resource
 import shlex
-import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from warpwright.build.launch_capture import CaptureError, HostError, capture_symbol, default_values
+from warpwright.build.arguments import stand_ins
+from warpwright.build.launch_capture import CaptureError, HostError, HostFunction, default_values
+from warpwright.build.linking import link_library
 from warpwright.build.ptx_census import ptx_census
 from warpwright.build.resources import resource_usage
-from warpwright.build.toolchain import tool
 from warpwright.plan.types import Argument
 
 __all__ = ["OPTIONS", "compile_folder"]
@@ -24,66 +27,99 @@ __all__ = ["OPTIONS", "compile_folder"]
 #: Options of cute.compile. Without remarks{ptx}, whose source locations make the compile half as long again; what
 #: ptxas would remark (spills, setmaxnreg ignored, waits added between MMAs) shows in the SASS.
 OPTIONS = "--enable-tvm-ffi --keep-ptx --keep-cubin"
-#: The small problem of the captured launch.
+#: Every extent of the small problem of the captured launch.
 _EXTENT = 256
 
 
-def _facts(folder: Path) -> dict[str, Any]:
-    """Read off the compiled files of `folder` what the checks and reports need, all but the SASS census.
+def _facts(folder: Path, symbol: str, arguments: list[Argument], module: ModuleType) -> dict[str, Any]:
+    """Read off the module and the compiled files of `folder` what the checks need, all but the SASS census.
 
-    Depends on the kernel alone, except that the argument list of the plan says how to call the host function.
+    Depends on the kernels alone, except that the arguments say how to call the host function.
     """
-    cubin = folder / "kernel.cubin"
-    usage = resource_usage(cubin)
+    usage = resource_usage(folder / "kernel.cubin")
+    census = ptx_census((folder / "kernel.ptx").read_text())
+    if set(usage) != set(census):
+        raise RuntimeError(f"the cubin has the kernels {sorted(usage)}, the PTX {sorted(census)}")
     return {
-        "kernel": usage.kernel,
-        "registers": usage.registers,
-        "stack_bytes": usage.stack_bytes,
-        "static_shared_bytes": usage.static_shared_bytes,
-        "ptx": ptx_census((folder / "kernel.ptx").read_text()),
-        "launch": _captured_launch(folder),
+        "kernels": [
+            {
+                "name": name,
+                "registers": usage[name].registers,
+                "stack_bytes": usage[name].stack_bytes,
+                "static_shared_bytes": usage[name].static_shared_bytes,
+                "ptx": ptx,
+            }
+            for name, ptx in census.items()
+        ],
+        "launch": _captured_launch(folder, symbol, arguments, {name: c["parameters"] for name, c in census.items()}),
+        "constants": _constants(module),
     }
 
 
-def _captured_launch(folder: Path) -> dict[str, Any]:
-    plan = json.loads((folder / "plan.json").read_text())
-    arguments = [Argument(**{**a, "shape": tuple(a["shape"])}) for a in plan["arguments"]]
-    extents = {name: 1 if name == "L" else _EXTENT for a in arguments for name in a.shape}
+def _constants(module: ModuleType) -> dict[str, int | float | str]:
+    """Return the module's constants, which are written in capitals, as far as they are numbers or text."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if name.isupper() and (isinstance(value, (int, str)) or (isinstance(value, float) and math.isfinite(value)))
+    }
+
+
+def _captured_launch(
+    folder: Path, symbol: str, arguments: list[Argument], parameters: Mapping[str, list[int]]
+) -> dict[str, Any]:
+    extents = {name: _EXTENT for a in arguments for name in a.shape}
     try:
-        launch = capture_symbol(folder / "kernel.o", plan["symbol"], default_values(arguments, extents))
+        launches = HostFunction(folder / "kernel.o", symbol, parameters)(default_values(arguments, extents))
     except (CaptureError, HostError) as error:
         return {"error": str(error)}
-    if launch is None:
-        return {"error": f"nothing was launched for {extents}"}
     return {
         "extents": extents,
-        "grid": list(launch.grid),
-        "block": list(launch.block),
-        "cluster": list(launch.cluster),
-        "shared_bytes": launch.shared_bytes,
+        "launches": [
+            {
+                "kernel": launch.kernel,
+                "grid": list(launch.grid),
+                "block": list(launch.block),
+                "cluster": list(launch.cluster),
+                "shared_bytes": launch.shared_bytes,
+            }
+            for launch in launches
+        ],
     }
 
 
-def _compile(folder: Path, options: str) -> None:
-    """Compile kernel.py of `folder` to PTX, cubin, object and shared library."""
-    import cutlass.cute as cute
-
-    symbol = json.loads((folder / "plan.json").read_text())["symbol"]
+def _imported(folder: Path) -> ModuleType:
+    """Import kernel.py of `folder`; the DSL finds its source through sys.modules."""
     spec = importlib.util.spec_from_file_location("kernel", folder / "kernel.py")
     if spec is None or spec.loader is None:
         raise ImportError(f"{folder / 'kernel.py'} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     sys.modules["kernel"] = module
     spec.loader.exec_module(module)
-    for name in ("ENTRY", "compile_arguments"):
-        if not hasattr(module, name):
-            raise AttributeError(f"kernel.py defines no {name}: the build needs ENTRY and compile_arguments()")
+    return module
+
+
+def _entry(module: ModuleType, entry: str) -> Any:
+    """Return the function to compile: the plan's entry, or what a hand-written module names as its ENTRY."""
+    if hasattr(module, "ENTRY"):
+        return module.ENTRY
+    if not hasattr(module, entry):
+        raise AttributeError(f"kernel.py defines no function {entry}, which its plan names as the entry")
+    return getattr(module, entry)
+
+
+def _compile(folder: Path, options: str, plan: Mapping[str, Any], arguments: list[Argument]) -> ModuleType:
+    """Compile kernel.py of `folder` to PTX, cubin, object and shared library; return the module."""
+    import cutlass.cute as cute
+
+    module = _imported(folder)
+    own = getattr(module, "compile_arguments", None)
     dump = folder / "dump"
     dump.mkdir()
     # No JIT engine: it would generate the host code once more, 0.1 s, only to call it in this process.
     compiled = cute.compile(
-        module.ENTRY,
-        *module.compile_arguments(),
+        _entry(module, plan["entry"]),
+        *(own() if own else stand_ins(arguments)),
         options=f"{options} --dump-dir={shlex.quote(str(dump))}",
         no_jit_engine=True,
     )
@@ -92,22 +128,23 @@ def _compile(folder: Path, options: str) -> None:
         if len(files) != 1:
             raise RuntimeError(f"the compiler left {len(files)} .{suffix} files where one is expected")
         files[0].rename(folder / f"kernel.{suffix}")
-    compiled.export_to_c(str(folder / "kernel.o"), function_name=symbol)
-    command = [tool("gcc"), "-shared", "-Wl,--build-id=none", "kernel.o", "-o", "kernel.so"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed: {done.stderr.strip()}")
+    # All that is exported is the function: what else the compiler makes global would be visible in a caller's library.
+    compiled.export_to_c(str(folder / "kernel.o"), function_name=plan["symbol"], export_only_tvm_ffi_symbols=True)
+    link_library(folder / "kernel.o", folder / "kernel.so")
+    return module
 
 
 def compile_folder(folder: Path, options: str = OPTIONS) -> int:
-    """Compile kernel.py of `folder` for plan.json's symbol; return the exit code of the child.
+    """Compile kernel.py of `folder` as plan.json says; return the exit code of the child.
 
     0: kernel.ptx, kernel.cubin, kernel.o, kernel.so and facts.json are there. 1: error.txt says why not.
     """
     started = time.monotonic()
     try:
-        _compile(folder, options)
-        facts = _facts(folder)
+        plan = json.loads((folder / "plan.json").read_text())
+        arguments = [Argument(**{**a, "shape": tuple(a["shape"])}) for a in plan["arguments"]]
+        module = _compile(folder, options, plan, arguments)
+        facts = _facts(folder, plan["symbol"], arguments, module)
         own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
         facts["cpu_seconds"] = round(sum(u.ru_utime + u.ru_stime for u in (own, children)), 3)
         facts["seconds"] = round(time.monotonic() - started, 3)

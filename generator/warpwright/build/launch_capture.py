@@ -2,30 +2,28 @@
 
 The dynamic shared memory of a kernel shows nowhere in its PTX or cubin, and the grid, the tensor maps and the other
 parameter bytes exist only once the host code has computed them. So the object is linked with a stub of the few
-launch functions that it imports (launch_stub.c) and called through ctypes: 30 ms to link, well under 1 ms a call.
+launch functions that it imports (launch_stub.c) and called through ctypes: 4 ms to link, well under 1 ms a call.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from warpwright.build.kernels import pair
+from warpwright.build.linking import LinkError, link_with_stub
 from warpwright.build.ptx_census import kernel_parameters
-from warpwright.build.toolchain import tool
+from warpwright.dtypes import DTYPES, dtype
 from warpwright.plan.types import Argument, Plan
 
 __all__ = ["CaptureError", "HostError", "HostFunction", "Launch", "TensorValue", "capture", "default_values", "link"]
 
-_STUB = Path(__file__).with_name("launch_stub.c")
-#: DLPack type code and bits of each dtype name.
-_DLPACK = {"f16": (2, 16), "bf16": (4, 16), "f32": (2, 32), "i32": (0, 32)}
 _CUDA = 2  # DLPack device type
-_MAX_LAUNCHES, _MAX_PARAMETERS, _PARAMETER_BYTES = 8, 64, 4352  # as in launch_stub.c
+_MAX_KERNELS, _MAX_LAUNCHES, _MAX_PARAMETERS, _PARAMETER_BYTES = 16, 16, 64, 4352  # as in launch_stub.c
 _SHARED_LIMIT = 232_448
 
 
@@ -49,13 +47,17 @@ class TensorValue:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch as the driver would get it; `shared_bytes` is dynamic, `params` one string per kernel parameter."""
+    """One launch as the driver would get it.
+
+    `shared_bytes` is dynamic, `params` one string per kernel parameter, `kernel` the compiled name, as in the PTX.
+    """
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     cluster: tuple[int, int, int]
     shared_bytes: int
     params: tuple[bytes, ...]
+    kernel: str = ""
 
 
 class _DLTensor(ctypes.Structure):
@@ -83,8 +85,17 @@ class _Any(ctypes.Structure):
     _fields_ = [("type_index", ctypes.c_int32), ("padding", ctypes.c_uint32), ("payload", _Payload)]
 
 
+class _Kernel(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("parameter_count", ctypes.c_int),
+        ("parameter_bytes", ctypes.c_int * _MAX_PARAMETERS),
+    ]
+
+
 class _Launch(ctypes.Structure):
     _fields_ = [
+        ("kernel", ctypes.POINTER(_Kernel)),
         ("grid", ctypes.c_uint32 * 3),
         ("block", ctypes.c_uint32 * 3),
         ("cluster", ctypes.c_uint32 * 3),
@@ -96,33 +107,33 @@ class _Launch(ctypes.Structure):
 def default_values(arguments: Sequence[Argument], extents: Mapping[str, int]) -> list[TensorValue | int | float]:
     """Return legal values for `arguments` at a problem's `extents` ({"M": 256, ...}): compact tensors, scalars 1.
 
-    Each tensor gets an address of its own, 2^36 bytes apart. Leading strides are rounded up to 16 bytes.
+    Each tensor, of a workspace too, gets an address of its own, 2^36 bytes apart. Leading strides are rounded up to 16
+    bytes, or to the argument's alignment where that is more.
     """
     values: list[TensorValue | int | float] = []
     for index, argument in enumerate(arguments):
+        element = dtype(argument.dtype)
         if argument.kind == "scalar":
-            values.append(1.0 if argument.dtype == "f32" else 1)
+            values.append(1 if element.integral else 1.0)
             continue
         shape = tuple(extents[name] for name in argument.shape)
         order = [argument.shape.index(argument.contiguous)] if argument.contiguous else []
         order += [i for i in reversed(range(len(shape))) if i not in order]
         strides, step = [0] * len(shape), 1
+        unit = max(1, 8 * max(16, argument.alignment) // element.bits)
         for mode in order:
             strides[mode] = step
-            step = -(-step * max(shape[mode], 1) // 8) * 8  # 8 elements are 16 bytes or a multiple, for every dtype
+            step = -(-step * max(shape[mode], 1) // unit) * unit
         values.append(TensorValue((index + 1) << 36, shape, tuple(strides), argument.dtype))
     return values
 
 
-def _gcc(*arguments: str) -> None:
-    done = subprocess.run([tool("gcc"), *arguments], capture_output=True, text=True)
-    if done.returncode:
-        raise CaptureError(f"gcc {' '.join(arguments)} failed: {done.stderr.strip()}")
-
-
 def link(object_path: Path, library: Path) -> None:
     """Link a host function with the stub into `library`, which HostFunction takes in place of the object."""
-    _gcc("-shared", "-fPIC", "-Wl,-Bsymbolic", str(object_path), str(_STUB), "-o", str(library))
+    try:
+        link_with_stub(object_path, library)
+    except LinkError as error:
+        raise CaptureError(str(error)) from None
 
 
 def _load(object_path: Path) -> ctypes.CDLL:
@@ -142,12 +153,14 @@ def _load(object_path: Path) -> ctypes.CDLL:
 
 def _pack(value: TensorValue | int | float, keep: list[object]) -> _Any:
     if isinstance(value, TensorValue):
-        if value.dtype not in _DLPACK:
-            raise CaptureError(f"dtype {value.dtype!r} has no DLPack code here; known: {', '.join(_DLPACK)}")
-        code, bits = _DLPACK[value.dtype]
-        extents = ctypes.c_int64 * len(value.shape)
-        shape, strides = extents(*value.shape), extents(*value.strides)
-        tensor = _DLTensor(value.address, _CUDA, 0, len(value.shape), code, bits, 1, shape, strides, 0)
+        if value.dtype not in DTYPES:
+            raise CaptureError(f"dtype {value.dtype!r} has no DLPack code here; known: {', '.join(DTYPES)}")
+        code, bits = dtype(value.dtype).dlpack
+        lanes = max(1, 8 // bits)  # elements that share a byte count as one, as in torch
+        modes = ctypes.c_int64 * len(value.shape)
+        shape = modes(*(n // lanes if step == 1 else n for n, step in zip(value.shape, value.strides, strict=True)))
+        strides = modes(*(step // lanes if step > 1 else step for step in value.strides))
+        tensor = _DLTensor(value.address, _CUDA, 0, len(value.shape), code, bits, lanes, shape, strides, 0)
         keep += [shape, strides, tensor]
         return _Any(7, 0, _Payload(pointer=ctypes.addressof(tensor)))
     if isinstance(value, float):
@@ -156,25 +169,31 @@ def _pack(value: TensorValue | int | float, keep: list[object]) -> _Any:
 
 
 class HostFunction:
-    """An exported host function, linked with the stub (see `link`) or to be; calls are not thread-safe."""
+    """An exported host function, linked with the stub (see `link`) or to be; calls are not thread-safe.
 
-    def __init__(self, object_path: Path, symbol: str, parameter_bytes: Sequence[int]) -> None:
-        if len(parameter_bytes) > _MAX_PARAMETERS or sum(parameter_bytes) > _PARAMETER_BYTES:
-            raise CaptureError(f"{len(parameter_bytes)} parameters of {sum(parameter_bytes)} bytes are too many")
+    `parameters` are the sizes in bytes of each kernel's parameters, by its compiled name (see `kernel_parameters`).
+    """
+
+    def __init__(self, object_path: Path, symbol: str, parameters: Mapping[str, Sequence[int]]) -> None:
+        if len(parameters) >= _MAX_KERNELS:
+            raise CaptureError(f"{object_path.name} has {len(parameters)} kernels, at most {_MAX_KERNELS - 1} fit here")
+        for name, sizes in parameters.items():
+            if len(sizes) > _MAX_PARAMETERS or sum(sizes) > _PARAMETER_BYTES:
+                raise CaptureError(f"{name}: {len(sizes)} parameters of {sum(sizes)} bytes are too many")
         self._library = _load(object_path)
         try:
             self._entry = getattr(self._library, f"__tvm_ffi_{symbol}")
         except AttributeError:
             raise CaptureError(f"{object_path.name} exports no __tvm_ffi_{symbol}") from None
-        self._sizes = tuple(parameter_bytes)
-        sizes = (ctypes.c_int * _MAX_PARAMETERS).in_dll(self._library, "capture_parameter_bytes")
-        for index, size in enumerate(self._sizes):
-            sizes[index] = size
-        ctypes.c_int.in_dll(self._library, "capture_parameter_count").value = len(self._sizes)
+        self._kernels = (_Kernel * _MAX_KERNELS).in_dll(self._library, "capture_kernels")
+        self._names = [name.encode() for name in parameters]  # the library keeps pointers to them
+        for kernel, key, sizes in zip(self._kernels, self._names, parameters.values(), strict=False):
+            kernel.name, kernel.parameter_count = key, len(sizes)
+            kernel.parameter_bytes[: len(sizes)] = list(sizes)
         ctypes.c_int.in_dll(self._library, "capture_shared_limit").value = _SHARED_LIMIT
 
     def __call__(self, values: Sequence[TensorValue | int | float]) -> tuple[Launch, ...]:
-        """Call with `values` in ABI order and return the launches made (none for an empty problem).
+        """Call with `values` in ABI order and return the launches made, in order (none for an empty problem).
 
         Raises HostError where the host code raises.
         """
@@ -188,37 +207,36 @@ class HostFunction:
         if status or error.value:
             raise HostError(error.value.decode(errors="replace") or f"the host function returned {status}")
         launches = (_Launch * _MAX_LAUNCHES).in_dll(self._library, "capture_launches")
-        return tuple(self._read(launches[i]) for i in range(count.value))
+        return tuple(_read(launches[i]) for i in range(count.value))
 
-    def _read(self, launch: _Launch) -> Launch:
-        raw, params, start = bytes(launch.parameters), [], 0
-        for size in self._sizes:
-            params.append(raw[start : start + size])
-            start += size
-        x, y, z = launch.grid
-        bx, by, bz = launch.block
-        cx, cy, cz = launch.cluster
-        return Launch((x, y, z), (bx, by, bz), (cx, cy, cz), launch.shared_bytes, tuple(params))
+
+def _read(launch: _Launch) -> Launch:
+    kernel = launch.kernel.contents
+    raw, params, start = bytes(launch.parameters), [], 0
+    for size in kernel.parameter_bytes[: kernel.parameter_count]:
+        params.append(raw[start : start + size])
+        start += size
+    x, y, z = launch.grid
+    bx, by, bz = launch.block
+    cx, cy, cz = launch.cluster
+    return Launch((x, y, z), (bx, by, bz), (cx, cy, cz), launch.shared_bytes, tuple(params), kernel.name.decode())
 
 
 def capture(
     object_path: Path, plan: Plan, values: Sequence[TensorValue | int | float], ptx: str | None = None
-) -> Launch | None:
-    """Return the launch that the object's host function makes for `values` (ABI order), None where it makes none.
+) -> tuple[Launch, ...]:
+    """Return the launches that the object's host function makes for `values` (ABI order): one per kernel of the plan,
+    in its order, or none at all (an empty problem).
 
     `object_path` is a build's kernel.o; the parameter sizes come from `ptx`, or kernel.ptx beside it. For many calls
     of one object keep a HostFunction. Raises HostError where the host code refuses the arguments, CaptureError where
-    it cannot be run or launches more than one kernel.
+    it cannot be run or launches other kernels than those of the plan.
     """
-    return capture_symbol(object_path, plan.symbol, values, ptx)
-
-
-def capture_symbol(
-    object_path: Path, symbol: str, values: Sequence[TensorValue | int | float], ptx: str | None = None
-) -> Launch | None:
-    """As `capture`, for a function known by its exported name alone."""
-    text = ptx if ptx is not None else object_path.with_name("kernel.ptx").read_text()
-    launches = HostFunction(object_path, symbol, kernel_parameters(text))(values)
-    if len(launches) > 1:
-        raise CaptureError(f"{object_path.name} made {len(launches)} launches where one is expected")
-    return launches[0] if launches else None
+    parameters = kernel_parameters(ptx if ptx is not None else object_path.with_name("kernel.ptx").read_text())
+    launches = HostFunction(object_path, plan.symbol, parameters)(values)
+    planned = pair([kernel.name for kernel in plan.kernels], list(parameters))
+    launched = [launch.kernel for launch in launches]
+    if launched and launched != planned:
+        names = ", ".join(kernel.name for kernel in plan.kernels)
+        raise CaptureError(f"{object_path.name} launches {', '.join(launched)} where the plan has {names}")
+    return launches

@@ -9,21 +9,25 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-enum { MAX_LAUNCHES = 8, MAX_PARAMETERS = 64, PARAMETER_BYTES = 4352, ATTRIBUTE_CLUSTER = 4 };
+enum { MAX_KERNELS = 16, MAX_LAUNCHES = 16, MAX_PARAMETERS = 64, PARAMETER_BYTES = 4352, ATTRIBUTE_CLUSTER = 4 };
 
 typedef struct { uint32_t grid[3], block[3]; uint64_t shared_bytes; void *stream; void *attributes; uint32_t count; } config_t;
 typedef struct { uint32_t id; char pad[4]; uint32_t value[16]; } attribute_t;
-typedef struct { uint32_t grid[3], block[3], cluster[3]; uint64_t shared_bytes; unsigned char parameters[PARAMETER_BYTES]; } launch_t;
+typedef struct { const char *name; int parameter_count, parameter_bytes[MAX_PARAMETERS]; } kernel_t;
+typedef struct { const kernel_t *kernel; uint32_t grid[3], block[3], cluster[3]; uint64_t shared_bytes; unsigned char parameters[PARAMETER_BYTES]; } launch_t;
 
+EXPORT kernel_t capture_kernels[MAX_KERNELS]; /* written by the caller before the first launch, up to a name of NULL */
 EXPORT launch_t capture_launches[MAX_LAUNCHES];
-EXPORT int capture_count, capture_parameter_count, capture_parameter_bytes[MAX_PARAMETERS];
-EXPORT int capture_shared_limit;
+EXPORT int capture_count, capture_shared_limit;
 EXPORT char capture_error[4096];
 
-EXPORT int _cudaLaunchKernelEx(const config_t *config, const void *kernel, void **arguments) {
-  (void)kernel;
-  if (capture_count >= MAX_LAUNCHES) return 1;
+EXPORT int _cudaLaunchKernelEx(const config_t *config, const kernel_t *kernel, void **arguments) {
+  if (capture_count >= MAX_LAUNCHES) {
+    snprintf(capture_error, sizeof capture_error, "more than %d launches", MAX_LAUNCHES);
+    return 1;
+  }
   launch_t *launch = &capture_launches[capture_count++];
+  launch->kernel = kernel;
   memcpy(launch->grid, config->grid, sizeof launch->grid);
   memcpy(launch->block, config->block, sizeof launch->block);
   launch->cluster[0] = launch->cluster[1] = launch->cluster[2] = 1;
@@ -32,15 +36,24 @@ EXPORT int _cudaLaunchKernelEx(const config_t *config, const void *kernel, void 
   for (uint32_t i = 0; i < config->count; ++i)
     if (attributes[i].id == ATTRIBUTE_CLUSTER) memcpy(launch->cluster, attributes[i].value, sizeof launch->cluster);
   unsigned char *to = launch->parameters;
-  for (int i = 0; i < capture_parameter_count; ++i) {
-    memcpy(to, arguments[i], (size_t)capture_parameter_bytes[i]);
-    to += capture_parameter_bytes[i];
+  for (int i = 0; i < kernel->parameter_count; ++i) {
+    memcpy(to, arguments[i], (size_t)kernel->parameter_bytes[i]);
+    to += kernel->parameter_bytes[i];
   }
   return 0;
 }
 
 EXPORT int _cudaLibraryLoadData(void **library) { *library = &capture_count; return 0; }
-EXPORT int _cudaLibraryGetKernel(void **kernel) { *kernel = &capture_count; return 0; }
+EXPORT int _cudaLibraryGetKernel(const kernel_t **kernel, void *library, const char *name) {
+  (void)library;
+  for (int i = 0; i < MAX_KERNELS && capture_kernels[i].name; ++i)
+    if (!strcmp(capture_kernels[i].name, name)) {
+      *kernel = &capture_kernels[i];
+      return 0;
+    }
+  snprintf(capture_error, sizeof capture_error, "the PTX has no kernel %s", name);
+  return 1;
+}
 EXPORT int _cuKernelGetAttribute(int *value) { *value = 0; return 0; }
 EXPORT int _cudaDeviceGetAttribute(int *value) { *value = capture_shared_limit; return 0; }
 EXPORT int _cudaFuncSetAttribute(void) { return 0; }

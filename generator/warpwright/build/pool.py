@@ -21,6 +21,7 @@ from typing import Any
 from warpwright.build.artifact import COMPILED_FILES, Failure
 from warpwright.build.compile import OPTIONS
 from warpwright.build.toolchain import ToolchainError
+from warpwright.child import child_command
 
 __all__ = ["Compiled", "Pool", "Task"]
 
@@ -54,10 +55,10 @@ def _environment(arch: str) -> dict[str, str]:
     """The service's environment: without the caller's DSL switches, which would change the result unseen."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("CUTE_DSL_")}
     env["CUTE_DSL_ARCH"] = arch  # the DSL reads it once, at its first import
-    env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     env["PYTHONHASHSEED"] = "0"
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     env["NO_COLOR"] = "1"
+    env.setdefault("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")  # a compile fills 200 MB: fewer faults, 5 % less time
     return env
 
 
@@ -124,7 +125,7 @@ class Pool:
     def _start(self) -> subprocess.Popen[bytes]:
         with (self._folder / "service.log").open("w") as log:
             service = subprocess.Popen(
-                [sys.executable, "-m", "warpwright.build.worker", str(self._folder)],
+                child_command("warpwright.build.worker", str(self._folder)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -214,7 +215,7 @@ class Pool:
             except ValueError:
                 name = f"signal {code}"
             return Failure("signal", f"the compiler process died by {name}")
-        error = _read(folder / "error.txt").replace(f"{folder}{os.sep}", "").strip()
+        error = _ANSI.sub("", _read(folder / "error.txt")).replace(f"{folder}{os.sep}", "").strip()
         return Failure("error", error or f"the compiler process ended with exit code {code}")
 
 

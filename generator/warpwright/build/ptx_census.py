@@ -1,4 +1,4 @@
-"""What the PTX of a kernel contains of the things a plan promises: barriers, transactions, TMA, MMA, registers."""
+"""What the PTX of each kernel contains of what a plan promises: barriers, transactions, copies, MMAs, registers."""
 
 from __future__ import annotations
 
@@ -8,33 +8,40 @@ from typing import Any
 
 from warpwright.build.ptx_values import Statement, Value, Values, statements
 
-__all__ = ["kernel_parameters", "ptx_census", "short_name"]
+__all__ = ["is_mma", "kernel_parameters", "ptx_census"]
 
+_ENTRY = re.compile(r"^[ \t]*(?:\.(?:visible|weak|extern)\s+)?\.entry\s+([\w$]+)\s*\((.*?)\)", re.DOTALL | re.MULTILINE)
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+[\w$]+(?:\[(\d+)\])?")
 _WIDTH = {"b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "b32": 4, "u32": 4, "s32": 4, "f32": 4}
+_MMA = re.compile(r"(^|\.)mma(_\w+)?(\.|$)")
+_BULK = re.compile(r"cp\.(reduce\.)?async\.bulk\.(tensor\.|shared|global)")
 
 
-def _entries(ptx: str) -> list[tuple[str, str]]:
-    return re.findall(r"\.entry\s+([\w$]+)\s*\((.*?)\)", ptx, re.DOTALL)
+def _entries(ptx: str) -> list[tuple[str, str, str]]:
+    """Return name, parameter list and text of each kernel; the text begins with what the module declares for all."""
+    found = list(_ENTRY.finditer(ptx))
+    if not found:
+        raise ValueError("the PTX holds no kernel")
+    ends = [match.start() for match in found[1:]] + [len(ptx)]
+    head = ptx[: found[0].start()]
+    return [(m[1], m[2], head + ptx[m.start() : end]) for m, end in zip(found, ends, strict=True)]
 
 
-def kernel_parameters(ptx: str) -> list[int]:
-    """Return the size in bytes of each parameter of the only kernel in `ptx`, in order.
+def kernel_parameters(ptx: str) -> dict[str, list[int]]:
+    """Return the size in bytes of each parameter, in order, of each kernel in `ptx` by its compiled name.
 
-    Raises ValueError where there is no kernel, or more than one.
+    Raises ValueError where there is no kernel.
     """
-    entries = _entries(ptx)
-    if len(entries) != 1:
-        raise ValueError(f"the PTX should hold one kernel, it holds {len(entries)}: {[name for name, _ in entries]}")
-    sizes = []
-    for _, kind, count in _PARAMETER.findall(entries[0][1]):
-        sizes.append(_WIDTH.get(kind, 8) * int(count or 1))
-    return sizes
+    return {name: _sizes(parameters) for name, parameters, _ in _entries(ptx)}
 
 
-def short_name(opcode: str) -> str:
-    """wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 -> wgmma.m64n256k16.f32.f16.f16"""
-    return re.sub(r"\.(mma_async|sync|aligned)\b", "", opcode)
+def _sizes(parameters: str) -> list[int]:
+    return [_WIDTH.get(kind, 8) * int(count or 1) for _, kind, count in _PARAMETER.findall(parameters)]
+
+
+def is_mma(opcode: str) -> bool:
+    """Whether a PTX opcode is one of the matrix products, of any generation: `mma` is a word of all of them."""
+    return _MMA.search(opcode) is not None
 
 
 def _directive(ptx: str, name: str) -> list[int]:
@@ -47,44 +54,53 @@ def _address(value: Value) -> dict[str, Any]:
     return {"offset": value.shared_offset, "exact": not value.dynamic}
 
 
-def _tma(statement: Statement, values: Values) -> dict[str, Any]:
-    """One bulk tensor copy; `offset` is that of its shared-memory side, `barrier` that of its mbarrier."""
-    load = ".global" in statement.opcode.partition(".shared")[2]
+def _copy(statement: Statement, values: Values) -> dict[str, Any]:
+    """One bulk copy; `offset` is that of its shared-memory side, `bytes` of a run without a tensor map.
+
+    Directions are load (from global memory), store (to it) and peer (to another CTA's shared memory).
+    """
+    target, _, source = statement.opcode.partition(".shared")
+    direction = "store" if ".global" in target else "load" if ".global" in source else "peer"
     brackets = [o for o in statement.operands if o.startswith("[")]
     dimensions = re.search(r"\.tensor\.(\d)d", statement.opcode)
-    found: dict[str, Any] = {
-        "direction": "load" if load else "store",
+    after = statement.operands.index(brackets[1]) + 1
+    return {
+        "kind": "tensor" if dimensions else "bulk",
+        "direction": direction,
         "dimensions": int(dimensions[1]) if dimensions else 0,
+        "bytes": None if dimensions else values.of(statement.operands[after]).known,
         "multicast": ".multicast" in statement.opcode,
         "reduce": ".reduce." in statement.opcode,
-        "offset": values.of(brackets[0 if load else 1]).shared_offset,
+        "offset": values.of(brackets[1 if direction == "store" else 0]).shared_offset,
     }
-    if load:
-        found["barrier"] = values.of(brackets[2]).shared_offset
-    return found
 
 
-def ptx_census(ptx: str) -> dict[str, Any]:
-    """Return what the one kernel of `ptx` contains, as plain JSON values.
+def ptx_census(ptx: str) -> dict[str, dict[str, Any]]:
+    """Return what each kernel of `ptx` contains, by compiled name in order, as plain JSON values.
 
     Offsets are bytes from the base of dynamic shared memory, None where the address cannot be followed; counts of
     instructions are static (a loop body counts once). Numbers that are not constants are None.
-    Raises ValueError where there is not exactly one kernel.
+    Raises ValueError where there is no kernel.
     """
+    return {name: _census(text, parameters) for name, parameters, text in _entries(ptx)}
+
+
+def _census(ptx: str, parameters: str) -> dict[str, Any]:
     body = statements(ptx)
     values = Values(ptx, body)
+    opcodes = Counter(s.opcode for s in body)
     census: dict[str, Any] = {
-        "kernel": (_entries(ptx) or [("", "")])[0][0],
-        "parameters": kernel_parameters(ptx),
+        "parameters": _sizes(parameters),
         "threads": _directive(ptx, "reqntid"),
         "min_blocks": next(iter(_directive(ptx, "minnctapersm")), None),
+        "opcodes": dict(sorted(opcodes.items())),
+        "mmas": {opcode: number for opcode, number in sorted(opcodes.items()) if is_mma(opcode)},
         "mbarriers": [],
         "expect_tx": [],
         "arrives": [],
         "named_barriers": [],
-        "tma": [],
+        "copies": [],
     }
-    wgmma: Counter[str] = Counter()
     setmaxnreg: dict[str, list[int]] = {"inc": [], "dec": []}
     for s in body:
         op, operands = s.opcode, s.operands
@@ -99,19 +115,13 @@ def ptx_census(ptx: str) -> dict[str, Any]:
             last = values.of(operands[-1]).known if operands[-1] != address else 1
             remote = "shared::cluster" in op
             census["arrives"].append({**_address(values.of(address)), "count": last, "remote": remote})
-        elif op.startswith(("cp.async.bulk.tensor.", "cp.reduce.async.bulk.tensor.")):
-            census["tma"].append(_tma(s, values))
-        elif op.startswith("wgmma.mma_async"):
-            wgmma[short_name(op)] += 1
+        elif _BULK.match(op):
+            census["copies"].append(_copy(s, values))
         elif op.startswith("setmaxnreg."):
             setmaxnreg[op.split(".")[1]].append(int(operands[0]))
         elif re.match(r"(bar|barrier)\.(cta\.)?(sync|arrive|red)", op) and "cluster" not in op:
             threads = values.of(operands[1]).known if len(operands) > 1 else 0
             census["named_barriers"].append({"id": values.of(operands[0]).known, "threads": threads})
-    census["wgmma"] = dict(sorted(wgmma.items()))
-    for name, prefix in (("wgmma_fences", "wgmma.fence"), ("wgmma_waits", "wgmma.wait_group")):
-        census[name] = sum(s.opcode.startswith(prefix) for s in body)
     census["setmaxnreg"] = {kind: sorted(v) for kind, v in setmaxnreg.items()}
-    census["cluster_barriers"] = sum(s.opcode.startswith("barrier.cluster.") for s in body)
     census["mbarriers"].sort(key=lambda b: (b["offset"] is None, b["offset"] or 0))
     return census

@@ -107,8 +107,18 @@ class Values:
 
     def _define(self, register: str) -> Value:
         definitions = self._definitions.get(register, [])
-        values = {self._apply(statement) for statement in definitions}
-        return values.pop() if len(values) == 1 else UNKNOWN
+        counted = [one for one in definitions if self._follows(one, register)]
+        values = {self._apply(one) for one in definitions if one not in counted}
+        start = values.pop() if len(values) == 1 else UNKNOWN
+        # What a loop counts up starts at a constant part.
+        return Value(start.shared, start.constant, dynamic=True) if counted else start
+
+    def _follows(self, statement: Statement, register: str) -> bool:
+        """Whether a statement adds to `register`, directly or by way of one other register."""
+        if register in statement.operands[1:]:
+            return True
+        sources = (self._definitions.get(operand, []) for operand in statement.operands[1:])
+        return any(register in one.operands[1:] for found in sources if len(found) == 1 for one in found)
 
     def _apply(self, statement: Statement) -> Value:
         opcode, operands = statement.opcode, statement.operands

@@ -30,7 +30,6 @@ class ToolError(RuntimeError):
 class Resources:
     """Of one kernel: registers per thread at launch; bytes per thread (stack, local) or per block (shared)."""
 
-    kernel: str
     registers: int
     stack_bytes: int
     local_bytes: int
@@ -50,52 +49,63 @@ def _run(*command: str) -> str:
 _USAGE = re.compile(r"^\s*Function (\S+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)", re.MULTILINE)
 
 
-def resource_usage(cubin: Path) -> Resources:
-    """Return what the only kernel of `cubin` occupies (3 ms).
+def resource_usage(cubin: Path) -> dict[str, Resources]:
+    """Return what each kernel of `cubin` occupies, by compiled name (3 ms).
 
-    Raises ToolError where cuobjdump fails or reports no kernel, or several.
+    Raises ToolError where cuobjdump fails or reports no kernel.
     """
-    found = _USAGE.findall(_run(tool("cuobjdump"), "--dump-resource-usage", str(cubin)))
-    if len(found) != 1:
-        names = [name for name, *_ in found]
-        raise ToolError(f"{cubin.name} should hold one kernel, cuobjdump reports {len(found)}: {names}")
-    name, registers, stack, shared, local = found[0]
-    return Resources(name, int(registers), int(stack), int(local), max(0, int(shared) - RESERVED_SHARED_BYTES))
+    found = {
+        name: Resources(int(registers), int(stack), int(local), max(0, int(shared) - RESERVED_SHARED_BYTES))
+        for name, registers, stack, shared, local in _USAGE.findall(
+            _run(tool("cuobjdump"), "--dump-resource-usage", str(cubin))
+        )
+    }
+    if not found:
+        raise ToolError(f"{cubin.name} should hold a kernel, cuobjdump reports none")
+    return found
 
 
-def machine_code(cubin: bytes) -> bytes:
-    """Return the instructions of the only kernel of `cubin`; ToolError where there is not exactly one."""
-    code = []
+def machine_code(cubin: bytes) -> dict[str, bytes]:
+    """Return the instructions of each kernel of `cubin` by compiled name; ToolError where there is none."""
     try:
         if cubin[:5] != b"\x7fELF\x02":
             raise ToolError("the cubin is no 64-bit ELF file")
-        table, size, count = *struct.unpack_from("<Q", cubin, 0x28), *struct.unpack_from("<HH", cubin, 0x3A)
-        for index in range(count):
-            _, _, flags, _, start, length = struct.unpack_from("<IIQQQQ", cubin, table + index * size)
-            if flags & _EXECUTABLE:
-                code.append(cubin[start : start + length])
-    except struct.error as error:
+        table, (size, count, names) = struct.unpack_from("<Q", cubin, 0x28)[0], struct.unpack_from("<HHH", cubin, 0x3A)
+        sections = [struct.unpack_from("<IIQQQQ", cubin, table + index * size) for index in range(count)]
+        strings = sections[names][4]
+        code = {
+            cubin[strings + name : cubin.index(b"\0", strings + name)].decode().removeprefix(".text."): cubin[
+                start : start + length
+            ]
+            for name, _, flags, _, start, length in sections
+            if flags & _EXECUTABLE
+        }
+    except (struct.error, IndexError, ValueError) as error:
         raise ToolError(f"the cubin is cut short: {error}") from None
-    if len(code) != 1:
-        raise ToolError(f"the cubin should hold the code of one kernel, it holds that of {len(code)}")
-    return code[0]
+    if not code:
+        raise ToolError("the cubin should hold the code of a kernel, it holds none")
+    return code
 
 
-def disassemble(cubins: Sequence[bytes], arch: str) -> list[str]:
-    """Return the SASS of each of `cubins`, one instruction a line, without branch labels.
+def disassemble(cubins: Sequence[bytes], arch: str) -> list[dict[str, str]]:
+    """Return the SASS of each kernel of each of `cubins`, one instruction a line, without branch labels.
 
     One run of nvdisasm takes 0.25 s to start and milliseconds a kernel, so the kernels' code is joined into one raw
     image and its listing cut up by address. Raises ToolError where nvdisasm refuses any of them.
     """
     codes = [machine_code(cubin) for cubin in cubins]
-    starts = list(itertools.accumulate((len(code) for code in codes), initial=0))
+    pieces = [(index, name, code) for index, named in enumerate(codes) for name, code in named.items()]
+    starts = list(itertools.accumulate((len(code) for _, _, code in pieces), initial=0))
     with tempfile.NamedTemporaryFile(prefix="warpwright-", suffix=".bin") as image:
-        image.write(b"".join(codes))
+        image.write(b"".join(code for _, _, code in pieces))
         image.flush()
         listing = _run(tool("nvdisasm"), "-b", arch.replace("sm_", "SM"), image.name)
-    lines: list[list[str]] = [[] for _ in cubins]
+    lines: list[list[str]] = [[] for _ in pieces]
     for line in listing.splitlines():
         address = _ADDRESS.match(line)
         if address:
             lines[bisect.bisect_right(starts, int(address[1], 16)) - 1].append(line)
-    return ["\n".join(part) for part in lines]
+    found: list[dict[str, str]] = [{} for _ in cubins]
+    for (index, name, _), part in zip(pieces, lines, strict=True):
+        found[index][name] = "\n".join(part)
+    return found

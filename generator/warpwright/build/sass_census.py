@@ -12,46 +12,37 @@ _INSTRUCTION = re.compile(
     r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9]*)((?:\.[\w]+)*)\s*([^;]*);", re.MULTILINE
 )
 _WIDTHS = {".64": 8, ".128": 16, ".U16": 2, ".S16": 2, ".U8": 1, ".S8": 1}
-_SHAPE = re.compile(r"\.(\d+)x(\d+)x(\d+)")
+_SHAPE = re.compile(r"^\.\d\w*")
 
 
 def sass_census(sass: str) -> dict[str, Any]:
     """Return what the one kernel of a disassembly contains, as plain JSON values.
 
-    `hgmma` counts warpgroup MMAs by shape ('64x256x16'); `wgmma_arrives` and `wgmma_waits` the fences and waits
-    around them; `setmaxnreg` lists the register counts of the reallocations that ptxas kept; `local_bytes` is what
-    the LDL and STL instructions move per thread, each counted once: spills, and arrays that found no registers.
+    `opcodes` counts instructions by opcode with all suffixes, `mmas` those of the tensor cores by opcode and shape
+    (HGMMA.64x256x16); `setmaxnreg` lists the register counts of the reallocations that ptxas kept; `local_bytes` is
+    what the LDL and STL instructions move per thread, each counted once: spills, and arrays that found no registers.
     Raises ValueError where there is no instruction.
     """
     opcodes: Counter[str] = Counter()
-    hgmma: Counter[str] = Counter()
-    tma: Counter[str] = Counter()
-    warpgroup: Counter[str] = Counter()
+    mmas: Counter[str] = Counter()
     local_bytes = 0
     setmaxnreg: dict[str, list[int]] = {"inc": [], "dec": []}
     for opcode, suffixes, operands in _INSTRUCTION.findall(sass):
-        opcodes[opcode] += 1
-        if opcode in ("HGMMA", "IGMMA", "QGMMA", "BGMMA"):
-            shape = _SHAPE.search(suffixes)
-            hgmma["x".join(shape.groups()) if shape else suffixes] += 1
+        opcodes[opcode + suffixes] += 1
+        if opcode.endswith("MMA"):
+            shape = _SHAPE.match(suffixes)
+            mmas[opcode + (shape[0] if shape else "")] += 1
         elif opcode == "USETMAXREG":
             value = re.search(r"0x[0-9a-f]+", operands)
             setmaxnreg["dec" if ".DEALLOC" in suffixes else "inc"].append(int(value[0], 16) if value else 0)
-        elif opcode == "WARPGROUP":
-            warpgroup[suffixes.split(".")[1]] += 1
         elif opcode in ("LDL", "STL"):
             local_bytes += next((n for suffix, n in _WIDTHS.items() if suffix in suffixes), 4)
-        elif opcode in ("UTMALDG", "UTMASTG", "UTMAREDG"):
-            tma[opcode + suffixes] += 1
     if not opcodes:
         raise ValueError("the disassembly holds no instruction")
     return {
         "instructions": sum(opcodes.values()),
-        "hgmma": dict(sorted(hgmma.items())),
-        "tma": dict(sorted(tma.items())),
+        "opcodes": dict(sorted(opcodes.items())),
+        "mmas": dict(sorted(mmas.items())),
         "setmaxnreg": {kind: sorted(v) for kind, v in setmaxnreg.items()},
-        "mbarrier_inits": len(re.findall(r"SYNCS\.EXCH", sass)),
         "local_bytes": local_bytes,
-        "wgmma_arrives": warpgroup["ARRIVE"],
-        "wgmma_waits": warpgroup["DEPBAR"],
     }

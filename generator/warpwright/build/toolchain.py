@@ -45,6 +45,7 @@ class Toolchain:
     cuobjdump: str
     nvdisasm: str
     gcc: str
+    ld: str
     host: str
 
 
@@ -71,7 +72,7 @@ def _dsl_libs() -> str:
 
 @functools.cache
 def tool(name: str) -> str:
-    """Return the path of `cuobjdump`, `nvdisasm` or `gcc`.
+    """Return the path of `cuobjdump`, `nvdisasm`, `gcc` or `ld`.
 
     Raises ToolchainError where it cannot be found.
     """
@@ -87,13 +88,14 @@ def tool(name: str) -> str:
     return path_found
 
 
-def _gcc_version() -> str:
-    path = tool("gcc")
+def _reported(name: str, option: str) -> str:
+    """The version that a tool of the system reports, on its first line."""
+    path = tool(name)
     try:
-        done = subprocess.run([path, "-dumpfullversion"], capture_output=True, text=True, timeout=20, check=True)
+        done = subprocess.run([path, option], capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError) as error:
-        raise ToolchainError(f"{path} does not run ({error}): install a working gcc") from None
-    return done.stdout.strip()
+        raise ToolchainError(f"{path} does not run ({error}): install a working {name}") from None
+    return (done.stdout.splitlines() or [""])[0].strip()
 
 
 def _host() -> str:
@@ -120,6 +122,7 @@ def current() -> Toolchain:
         tvm_ffi=_version("apache-tvm-ffi"),
         cuobjdump=_version(_TOOL_PACKAGES["cuobjdump"]),
         nvdisasm=_version(_TOOL_PACKAGES["nvdisasm"]),
-        gcc=_gcc_version(),
+        gcc=_reported("gcc", "-dumpfullversion"),
+        ld=_reported("ld", "--version"),
         host=_host(),
     )

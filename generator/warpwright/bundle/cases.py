@@ -1,8 +1,6 @@
 """Cases of the emulator for a bundle: what it makes of a few problems, for the device to be compared with.
 
-Chosen for what they show. Integers are exact whatever the order of the sum: any difference is a fault. Random
-operands with a long K show how the tensor core sums, ragged ones that everything else is alike; and a tile operand
-that is switched off is not read.
+Which problems those are, its workload says for each family.
 """
 
 from __future__ import annotations
@@ -10,21 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from warpwright.device.cases import StoredCase, add_cases, case_inputs, inputs_digest, write_case
 from warpwright.device.runner import VARIANTS
-from warpwright.emulation import emulator_digest
-
-if TYPE_CHECKING:
-    from warpwright.emulate.harness import Subject
-    from warpwright.emulate.problems import Case
+from warpwright.families import workload
+from warpwright.pipeline.emulating import emulator_digest
 
 __all__ = ["pack_cases", "write_cases"]
-
-_LONG_K = 4091  # prime: no tile divides it
 
 
 def write_cases(
@@ -34,7 +26,7 @@ def write_cases(
 
     Returns why a variant has none, by its name.
     """
-    from warpwright.emulate.parallel import each
+    from warpwright.emulate.variant.parallel import each
 
     missing = {}
     for folder, answer in zip(folders, each(pack_cases, folders, jobs, on_step), strict=True):
@@ -50,16 +42,17 @@ def pack_cases(folder: Path) -> dict[str, bytes]:
 
     Raises EmulatorError where it cannot be emulated or the emulator finds it wrong, PtxError.
     """
-    from warpwright.emulate import EmulatorError, harness
-    from warpwright.emulate.case import SEED
+    from warpwright.emulate import EmulatorError
+    from warpwright.emulate.variant import harness
+    from warpwright.emulate.variant.case import SEED
 
     subject, files = harness.load(folder), {}
-    for case in _chosen(subject):
-        prepared = subject.prepare(case)
+    for case in workload(subject.plan.family).compared(subject.plan):
+        prepared = subject.prepare(replace(case, seeds=case.seeds[:1]))
         (outcome,) = subject.outcomes(prepared, subject.module)
         if not outcome.clean:
             raise EmulatorError(f"case {case.problem.name}: {outcome.findings[0]}")
-        inputs = case_inputs(subject.plan, case.problem, subject.chain.skips, SEED)
+        inputs = case_inputs(subject.plan, case.problem, SEED)
         for name, bits in inputs.items():
             assert np.array_equal(prepared.operands.tensors[name].view, bits), name
         stored = StoredCase(
@@ -67,20 +60,8 @@ def pack_cases(folder: Path) -> dict[str, bytes]:
             case.clusters,
             SEED,
             inputs_digest(inputs),
-            emulator_digest(),
-            np.ascontiguousarray(prepared.operands.output.view),
+            emulator_digest(subject.plan.family),
+            {out.argument.name: np.ascontiguousarray(out.view) for out in prepared.operands.of_role("output")},
         )
         files[case.problem.name] = write_case(stored)
     return files
-
-
-def _chosen(subject: Subject) -> list[Case]:
-    off = [f"{scalar}_zero" for scalar in {*subject.chain.skips.values()}]
-    chosen = []
-    for case in subject.cases():
-        problem = case.problem
-        if problem.name == "k_long":
-            problem = replace(problem, name="k_long_normal", k=_LONG_K, fill="normal")
-        if problem.name in ("tiles", "ragged", "k_long_normal", *off):
-            chosen.append(replace(case, problem=problem, seeds=case.seeds[:1]))
-    return chosen

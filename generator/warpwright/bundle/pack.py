@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import warpwright
+from warpwright.bundle.contents import needed_modules
 from warpwright.bundle.dependencies import compressed_runtime, tvm_ffi_files, tvm_ffi_version
 from warpwright.canonical import plain
 from warpwright.device.runner import DESCRIPTION, LIBRARIES, OPERATIONS, RUNTIME_FILE, VARIANTS, VERSION
@@ -22,9 +23,6 @@ from warpwright.errors import UserError
 __all__ = ["Packed", "copy_generator", "make_bundle"]
 
 _PACKAGE = Path(warpwright.__file__).parent
-#: Of the generator, all that a GPU host imports; none of it needs more than numpy, torch and tvm_ffi.
-_MODULES = ("canonical.py", "__init__.py", "device/*.py", "plan/types.py", "epilogue/*.py", "epilogue/ops/*.py")
-_MARKER = '"""The part of the generator that a bundle carries."""\n'
 
 _RUN = '''#!/usr/bin/env python3
 """Validates the variants of this bundle on this machine's GPU, compares and times them: see --help."""
@@ -67,8 +65,9 @@ def make_bundle(
     """Pack variants of out/<config> into `directory`, which is made, or replaced where it is a bundle.
 
     `variants` are folder names; None packs all that are built and that the build's checks do not speak against.
-    `validate` is {"problems": "standard" | [{m, n, k, l}], "repeats": n}, `bench` {"problems": [{m, n, k, l}]}, both as
-    in the YAML file. `python` is the GPU host's version; `wheel` apache-tvm-ffi's for it, where pip cannot fetch it.
+    `validate` is {"problems": "standard" | [extents], "repeats": n}, `bench` {"problems": [extents]}, both as in the
+    YAML file, with every extent. `python` is the GPU host's version; `wheel` apache-tvm-ffi's for it, where pip cannot
+    fetch it.
     `cases(folders, bundle)` adds cases of the emulator (`bundle.cases`) and says which variant has none.
     Raises UserError when nothing can be packed or the directory is something else.
     """
@@ -97,7 +96,8 @@ def make_bundle(
             "bench": dict(bench or {}),
             "variants": chosen,
         }
-        _write(temporary / DESCRIPTION, json.dumps(plain(description), indent=1, sort_keys=True).encode())
+        # Not sorted: a problem's extents keep the order in which a person names them.
+        _write(temporary / DESCRIPTION, json.dumps(plain(description), indent=1).encode())
         _write(temporary / "run.py", _RUN.encode())
         size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
         _replace(temporary, directory)
@@ -134,13 +134,13 @@ def _copy_variant(source: Path, target: Path) -> None:
     _write(target / ORIGIN, json.dumps(plain(variant.origin), indent=1, sort_keys=True).encode())
 
 
-def copy_generator(target: Path) -> None:
-    """Copy what a GPU host imports of this package to `target`/warpwright."""
-    for pattern in _MODULES:
-        for path in sorted(_PACKAGE.glob(pattern)):
-            _write(target / "warpwright" / path.relative_to(_PACKAGE), path.read_bytes())
-    # plan/__init__.py imports the planner, which a GPU host has not.
-    _write(target / "warpwright" / "plan" / "__init__.py", _MARKER.encode())
+def copy_generator(target: Path, *more: str) -> None:
+    """Copy what a GPU host imports of this package to `target`/warpwright: none of it needs more than numpy.
+
+    `more` are further modules, by path below the package.
+    """
+    for path in needed_modules(*more):
+        _write(target / "warpwright" / path, (_PACKAGE / path).read_bytes())
 
 
 def _copy_operations(target: Path) -> None:

@@ -68,11 +68,11 @@ def _expected() -> tuple[type[Exception], ...]:
     from warpwright.device.supervise import DeviceUnavailableError
     from warpwright.device.variant import VariantError
     from warpwright.emulate import EmulatorError, PtxError
-    from warpwright.epilogue.registry import OpError
+    from warpwright.errors import VocabularyError
     from warpwright.record import LedgerError
     from warpwright.spec import SpecErrors
 
-    own = UserError, SpecErrors, OpError, ToolchainError, LedgerError
+    own = UserError, SpecErrors, VocabularyError, ToolchainError, LedgerError
     return *own, VariantError, DeviceUnavailableError, EmulatorError, PtxError
 
 

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from warpwright.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
-from warpwright.cli.prepare import rendered
-from warpwright.cli.terminal import count, print_json, print_table, progress, say
+from warpwright.cli.terminal import Terminal, count, print_json, print_table, progress, say
 from warpwright.errors import UserError
 
 __all__: list[str] = []
@@ -48,15 +47,10 @@ def bundle(
     from warpwright import pipeline
     from warpwright.bundle import make_bundle
     from warpwright.bundle.cases import write_cases
-    from warpwright.canonical import plain
 
-    exploration = rendered(config, out, only)
-    pipeline.judge_all(exploration)
-    ready = [
-        variant.name
-        for variant in exploration.legal
-        if any(e.method == "built" and e.status in ("correct", "degraded") for e in variant.judgement.valid)
-    ]
+    exploration = pipeline.plan(config, out, only)
+    pipeline.advance(exploration, ("render",), Terminal())
+    ready = [variant.name for variant in exploration.legal if variant.passed("built")]
     missing = len(exploration.legal) - len(ready)
     if not ready:
         raise UserError(
@@ -69,8 +63,8 @@ def bundle(
             exploration.folder,
             ready,
             directory,
-            validate=plain(spec.validation),
-            bench=plain(spec.bench),
+            validate=spec.validate,
+            bench=spec.bench,
             python=python,
             wheel=wheel,
             cases=(lambda folders, target: write_cases(folders, target, jobs, step)) if cases else None,

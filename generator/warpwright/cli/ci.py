@@ -10,13 +10,11 @@ import typer
 
 from warpwright.canonical import plain
 from warpwright.cli.app import JobsOption, JsonOption, OutOption, app
-from warpwright.cli.emulate import emulate_what_is_new
-from warpwright.cli.prepare import rendered
-from warpwright.cli.terminal import count, print_json, print_table, progress, say
+from warpwright.cli.terminal import Terminal, count, print_json, print_table, say
 from warpwright.errors import UserError
 
 if TYPE_CHECKING:
-    from warpwright.evidence_check import Report
+    from warpwright.pipeline.evidence_check import Report
 
 __all__: list[str] = []
 
@@ -44,7 +42,7 @@ def ci(
     committed ledger. Exit code: 0 every legal variant is correct and its evidence valid, 1 otherwise.
     """
     from warpwright import pipeline, resources
-    from warpwright.evidence_check import check
+    from warpwright.pipeline.evidence_check import check
 
     required = _methods(require or [])
     shipped = [str(path) for path in sorted(resources.configs().glob("*.yaml"))]
@@ -52,13 +50,9 @@ def ci(
         raise UserError(f"{resources.configs()}: no configuration is shipped there; name one")
     reports = []
     for config in configs or shipped:
-        exploration = rendered(config, out)
-        with progress(exploration.spec.name, len(exploration.rendered)) as step:
-            pipeline.build(exploration, jobs, step)
-        pipeline.judge_all(exploration)
-        emulate_what_is_new(exploration, jobs)
-        pipeline.record(exploration)
-        reports.append(check(exploration, pipeline.ledger_lines(exploration.spec.name, out), required))
+        exploration = pipeline.plan(config, out)
+        pipeline.advance(exploration, ("render", "build", "emulate"), Terminal(), jobs)
+        reports.append(check(exploration, pipeline.ledger_lines(out), required))
     passed = all(report.passed for report in reports)
     if as_json:
         print_json({"passed": passed, "configs": [{**plain(report), "passed": report.passed} for report in reports]})
@@ -78,7 +72,7 @@ def _methods(names: Sequence[str]) -> list[str]:
 
 
 def _print_reports(reports: Sequence[Report]) -> None:
-    from warpwright.evidence_check import renewal
+    from warpwright.pipeline.evidence_check import renewal
 
     methods = [
         method

@@ -28,7 +28,7 @@ def clean(
     from warpwright import pipeline
     from warpwright.record import folders_in, note_current, obsolete_in, rebuild
 
-    exploration = pipeline.plan(*pipeline.load(config), out)
+    exploration = pipeline.plan(config, out)
     folders = folders_in(exploration.folder)
     if not folders:
         say(f"{exploration.folder}: no variant is recorded there")

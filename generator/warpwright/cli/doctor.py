@@ -50,7 +50,7 @@ class Finding:
 def examine(out: Path) -> list[Finding]:
     """Look at everything that some step needs. Imports torch only where there is a GPU to use it on."""
     from warpwright import resources
-    from warpwright.build.cache import cache_root
+    from warpwright.resources import cache_root
 
     version = ".".join(map(str, sys.version_info[:3]))
     supported = (3, 10) <= sys.version_info[:2] <= (3, 13)

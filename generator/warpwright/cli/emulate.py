@@ -14,10 +14,9 @@ from warpwright.errors import UserError
 from warpwright.record import Folder
 
 if TYPE_CHECKING:
-    from warpwright.emulate.mutation import Trial
-    from warpwright.pipeline import Exploration
+    from warpwright.emulate.mutants.trials import Trial
 
-__all__ = ["emulate_what_is_new"]
+__all__: list[str] = []
 
 _COLUMNS = ["variant", "runs", "warp instructions", "per second", "error / bound", "seconds", "status"]
 
@@ -62,20 +61,6 @@ def emulate(
     raise typer.Exit(_emulate(folders, again, jobs, as_json))
 
 
-def emulate_what_is_new(exploration: Exploration, jobs: int | None) -> None:
-    """Emulate what is built and has no result yet, and weigh the variants again."""
-    from warpwright import emulation, pipeline
-
-    variants = emulation.to_emulate(exploration)
-    if not variants:
-        return
-    with progress("emulating", len(variants)) as step:
-        refused = emulation.emulate(variants, jobs, step)
-    for line in refused:
-        say(f"not emulated: {line}", style="red")
-    pipeline.judge_all(exploration)
-
-
 def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
     from warpwright import pipeline, resources
     from warpwright.cli.find import find_folder, find_plan
@@ -88,7 +73,7 @@ def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
         plan, _ = find_plan(target, out)
         found = [Folder(out / pipeline.load(config)[0].name / folder_name(plan))]
     else:
-        exploration = pipeline.plan(*pipeline.load(config), out, only or ())
+        exploration = pipeline.plan(config, out, only)
         found = [variant.folder for variant in exploration.legal]
     unbuilt = [folder for folder in found if not (folder.path / "kernel.ptx").is_file()]
     if unbuilt or not found:
@@ -99,13 +84,13 @@ def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
 
 
 def _emulate(folders: list[Folder], again: bool, jobs: int | None, as_json: bool) -> int:
-    from warpwright import emulation
-    from warpwright.emulate.parallel import Answer, each
+    from warpwright.emulate.variant.parallel import Answer, each
+    from warpwright.pipeline import emulating
 
-    known = {} if again else {folder.path: emulation.recorded(folder.path) for folder in folders}
+    known = {} if again else {folder.path: emulating.recorded(folder.path) for folder in folders}
     rest = [folder.path for folder in folders if known.get(folder.path) is None]
     with progress("emulating", len(rest)) as step:
-        fresh = dict(zip(rest, each(emulation.emulate_folder, rest, jobs, step), strict=True)) if rest else {}
+        fresh = dict(zip(rest, each(emulating.emulate_folder, rest, jobs, step), strict=True)) if rest else {}
     answers = [(folder, fresh.get(folder.path) or Answer(dict(known[folder.path] or {}))) for folder in folders]
     if as_json:
         print_json([{"variant": f.path.name, **(a.value or {}), "error": a.error} for f, a in answers])
@@ -154,17 +139,17 @@ def _reasons(value: dict[str, Any]) -> list[str]:
 
 
 def _trace(folder: Folder, path: Path) -> None:
-    from warpwright.emulate import harness
-    from warpwright.emulate.trace import write_trace
+    from warpwright.emulate.variant import harness
+    from warpwright.emulate.variant.trace import write_trace
 
     counts = write_trace(harness.load(folder.path), path)
-    told = ", ".join(f"{count} of kind {kind}" for kind, count in counts.items())
+    told = ", ".join(f"{count} of kind {kind}" for kind, count in counts.items() if count)
     say(f"{path}: {told}; open it in ui.perfetto.dev or chrome://tracing")
 
 
 def _mutate(folder: Folder, explained: Path | None, as_json: bool) -> int:
-    from warpwright.emulate import harness
-    from warpwright.emulate.mutation import mutants_of, read_reasons, trials
+    from warpwright.emulate.mutants.trials import mutants_of, read_reasons, trials
+    from warpwright.emulate.variant import harness
 
     subject = harness.load(folder.path)
     chosen = mutants_of(subject)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from warpwright import families
+from warpwright.canonical import plain
 from warpwright.cli.app import ConfigArgument, JsonOption, OnlyOption, OutOption, app
 from warpwright.cli.terminal import count, print_json, print_table, say
 from warpwright.errors import UserError
+from warpwright.plan.prediction import extents_of
+
+if TYPE_CHECKING:
+    from warpwright.frozen import Frozen
 
 __all__: list[str] = []
+
+_FAMILIES = f"The kernel family: {', '.join(families.NAMES)}."
 
 
 @app.command("plan")
@@ -26,8 +34,8 @@ def plan_command(
     from warpwright import pipeline
     from warpwright.cli.results import names, prediction
 
-    spec, file = pipeline.load(config)
-    exploration = pipeline.plan(spec, file, out, only or ())
+    exploration = pipeline.plan(config, out, only)
+    spec = exploration.spec
     variants = exploration.variants
     removed = Counter(violation.rule for variant in variants for violation in variant.plan.violations)
     where = dict(zip(spec.where, spec.expansion.removed, strict=True))
@@ -47,7 +55,7 @@ def plan_command(
                         "violations": variant.plan.violations,
                         "shared_bytes": variant.plan.shared_bytes if variant.plan.legal else None,
                         "predicted": prediction(variant, spec),
-                        "point": variant.plan.point,
+                        "point": {"kernel": variant.point.kernel, "design": variant.point.design},
                     }
                     for variant in variants
                 ],
@@ -96,7 +104,10 @@ def explain(
         ),
     ],
     problem: Annotated[
-        str, typer.Option("--problem", "-p", metavar="M,N,K[,L]", help="The problem that time is predicted for.")
+        str,
+        typer.Option(
+            "--problem", "-p", metavar="EXTENTS", help="The problem that time is predicted for, as 4096,4096,4096."
+        ),
     ] = "",
     out: OutOption = Path("out"),
 ) -> None:
@@ -105,22 +116,29 @@ def explain(
     Memory map, barriers, roles, registers, waves, predicted time and what bounds it.
     """
     from warpwright.cli.find import find_plan
-    from warpwright.plan import explain as explain_plan
+    from warpwright.plan.explanation import explain as explain_plan
 
     plan, default = find_plan(point, out)
-    text = explain_plan(plan, _problem(problem) if problem else default)
+    text = explain_plan(plan, _extents(problem, families.family(plan.family).problem) if problem else default)
     typer.echo(text.rstrip("\n"))
     raise typer.Exit(0 if plan.legal else 1)
 
 
-def _problem(text: str) -> Any:
-    from warpwright.spec import Problem
-
+def _extents(text: str, model: type[Frozen]) -> dict[str, int]:
+    """Read a problem's extents in the order of the family's fields; one with a default may be left out at the end."""
+    fields = list(model.model_fields)
     parts = text.replace("x", ",").split(",")
-    if len(parts) not in (3, 4) or not all(part.strip().isdecimal() for part in parts):
-        raise UserError(f"--problem {text}: not three or four extents; write M,N,K or M,N,K,L such as 4096,4096,4096")
-    m, n, k, *rest = (int(part) for part in parts)
-    return Problem(m=m, n=n, k=k, l=rest[0] if rest else 1)
+    numbers = [int(part) for part in parts if part.strip().isdecimal()]
+    try:
+        if len(numbers) < len(parts) or len(parts) > len(fields):
+            raise ValueError("not extents")
+        problem = model.model_validate(dict(zip(fields, numbers, strict=False)))
+    except ValueError:
+        shown = ",".join(field.upper() for field in fields)
+        raise UserError(
+            f"--problem {text}: not the extents {shown}; write whole numbers such as 4096,4096,4096"
+        ) from None
+    return extents_of(plain(problem))
 
 
 @app.command()
@@ -150,21 +168,21 @@ def rules(as_json: JsonOption = False) -> None:
 @app.command()
 def new(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to write it; stdout without.")] = None,
-    family: Annotated[str, typer.Option(help="The kernel family.")] = "gemm",
+    family: Annotated[str, typer.Option(help=_FAMILIES)] = families.NAMES[0],
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
 ) -> None:
     """Write a commented YAML file to start from."""
     from warpwright.record import write_text
-    from warpwright.spec import families, starter
 
-    if family not in families():
-        raise UserError(f"--family {family}: unknown; there are {', '.join(families())}")
+    if family not in families.NAMES:
+        raise UserError(f"--family {family}: unknown; there are {', '.join(families.NAMES)}")
+    starter = families.family(family).starter
     if file is None:
-        typer.echo(starter(family), nl=False)
+        typer.echo(starter, nl=False)
         return
     if file.exists() and not force:
         raise UserError(f"{file}: exists already; choose another name, or --force to overwrite it")
-    write_text(file, starter(family))
+    write_text(file, starter)
     say(f"wrote {file}; next: warpwright plan {file}")
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from warpwright.cli.results import format_seconds
 from warpwright.cli.terminal import count
+from warpwright.device.problem import size_text
 from warpwright.record import Evidence
 
 __all__ = ["figure_lines"]
 
 
-def figure_lines(evidence: Evidence) -> list[str]:
-    """Return what a result says in figures: what was run, and how near to the bound of the error it came."""
+def figure_lines(evidence: Evidence, modes: Sequence[str]) -> list[str]:
+    """Return what a result says in figures: what was run, and how near to the bound of the error it came.
+
+    `modes` are those of the family's problems, in the order in which people name them.
+    """
     figures = evidence.figures
     if evidence.method == "built":
         return [_built(figures)] if figures.get("registers") is not None else []
@@ -30,7 +34,7 @@ def figure_lines(evidence: Evidence) -> list[str]:
     if evidence.method == "compared":
         return [_comparison(name, case) for name, case in figures.get("cases", {}).items()]
     if evidence.method == "benchmarked":
-        return [_timing(problem) for problem in figures.get("problems", ())]
+        return [_timing(problem, modes) for problem in figures.get("problems", ())]
     return []
 
 
@@ -52,10 +56,10 @@ def _comparison(name: str, case: Mapping[str, Any]) -> str:
     )
 
 
-def _timing(figures: Mapping[str, Any]) -> str:
+def _timing(figures: Mapping[str, Any], modes: Sequence[str]) -> str:
     cold, peer = figures["cold_us"], figures.get("peer")
     against = f", {peer['ratio']:.3f} of {peer['name']}" + (" (a tie)" if peer["tie"] else "") if peer else ""
     spread = f"p5 {format_seconds(cold['p5'] * 1e-6)}, p95 {format_seconds(cold['p95'] * 1e-6)}"
-    extents = "x".join(str(figures[extent]) for extent in "mnk") + (f" L={figures['l']}" if figures["l"] != 1 else "")
+    extents = size_text(figures["problem"], modes)
     median = format_seconds(cold["median"] * 1e-6)
-    return f"{extents}: {median} ({spread}), {figures['tflops']} TFLOP/s{against}"
+    return f"{extents}: {median} ({spread}), {figures['speed']} {figures['rate']}{against}"

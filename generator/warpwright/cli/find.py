@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from warpwright import resources
+from warpwright.canonical import plain
 from warpwright.errors import UserError
+from warpwright.plan.prediction import extents_of
 from warpwright.record import Folder, folders_in, obsolete_in
 
 if TYPE_CHECKING:
@@ -72,37 +74,37 @@ def find_folder(name: str, out: Path) -> Folder:
     raise UserError(f"{name}: no variant of that name in {out}; {hint}")
 
 
-def find_plan(point: str, out: Path) -> tuple[Plan, Any]:
-    """Return the plan that `point` means, and the problem to explain it for.
+def find_plan(point: str, out: Path) -> tuple[Plan, Mapping[str, int]]:
+    """Return the plan that `point` means, and the extents of the problem to explain it for.
 
     `point` is CONFIG, CONFIG:INDEX or CONFIG:LABEL, or a recorded variant. UserError when it is none of them.
     """
-    from warpwright.spec import Problem
-
     config, colon, which = point.partition(":")
     if colon or resources.resolve_config(config).is_file():
         return _plan_of_config(config, which, out)
-    from warpwright.device.variant import VariantError, plan_from_json
+    from warpwright.families import family
+    from warpwright.plan.stored import PlanError, plan_from_json
 
     folder = find_folder(point, out)
     try:
-        return plan_from_json(folder.read("plan.json") or {}), Problem(m=4096, n=4096, k=4096)
-    except VariantError as error:
+        plan = plan_from_json(folder.read("plan.json") or {})
+    except PlanError as error:
         raise UserError(f"{folder.path}: {error}") from None
+    return plan, extents_of(plain(family(plan.family).bench[0]))
 
 
-def _plan_of_config(config: str, which: str, out: Path) -> tuple[Plan, Any]:
+def _plan_of_config(config: str, which: str, out: Path) -> tuple[Plan, Mapping[str, int]]:
     from warpwright import pipeline
 
-    spec, file = pipeline.load(config)
-    variants = pipeline.plan(spec, file, out).variants
+    exploration = pipeline.plan(config, out)
+    variants = exploration.variants
     hits = [variant for variant in variants if which and which in (variant.plan.label, variant.name, variant.identity)]
     if which.isdecimal() and int(which) < len(variants):
         hits = [variants[int(which)]]
     elif not which and len(variants) == 1:
         hits = variants
     if len(hits) == 1:
-        return hits[0].plan, spec.bench.problems[0]
+        return hits[0].plan, extents_of(exploration.spec.bench["problems"][0])
     listing = "\n".join(f"  {config}:{index}  {variant.plan.label}" for index, variant in enumerate(variants[:_LISTED]))
     more = f"\n  and {len(variants) - _LISTED} more: warpwright plan {config}" if len(variants) > _LISTED else ""
     wrong = f"{config} has no point {which!r}" if which else f"{config} has {len(variants)} points"

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from warpwright.cli.app import ConfigArgument, OutOption, app
-from warpwright.cli.prepare import rendered
-from warpwright.cli.terminal import count, say
+from warpwright.cli.terminal import Terminal, count, say
 
 __all__ = ["figures"]
 
@@ -49,8 +48,8 @@ def ledger(
     from warpwright import pipeline
     from warpwright.record import LedgerLine, merge, read_ledger, write_ledger
 
-    exploration = rendered(config, out)
-    pipeline.judge_all(exploration)
+    exploration = pipeline.plan(config, out)
+    pipeline.advance(exploration, ("render",), Terminal())
     renewed = [
         LedgerLine(
             variant.folder.label,

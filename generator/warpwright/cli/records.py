@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from warpwright import families
 from warpwright.cli.app import JsonOption, OutOption, app
 from warpwright.cli.figures import figure_lines
 from warpwright.cli.terminal import count, print_json, print_table, say
@@ -50,9 +51,8 @@ _NUMBERS = ("registers", "spills")
 def _judged(folders: list[Folder], out: Path) -> list[tuple[Folder, Judgement]]:
     from warpwright import pipeline
 
-    names = {folder.path.parent.name for folder in folders}
-    lines = {name: pipeline.ledger_lines(name, out) for name in names}
-    return [(folder, pipeline.judge_folder(folder, lines[folder.path.parent.name])) for folder in folders]
+    lines = pipeline.ledger_lines(out)
+    return [(folder, pipeline.judge_folder(folder, lines)) for folder in folders]
 
 
 def _summary(folder: Folder, judgement: Judgement, past: Collection[Path]) -> dict[str, Any]:
@@ -124,19 +124,22 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any],
         },
     )
     _print_pairs("Point", _flat(point))
-    _print_pairs(
-        "Plan",
-        {
-            "arch": plan.get("arch"),
-            "symbol": plan.get("symbol"),
-            "threads": plan.get("threads"),
-            "shared memory": f"{plan.get('shared_bytes', 0):,} B",
-            "registers at launch": plan.get("entry_registers"),
-            "MMA": (plan.get("mma") or {}).get("instruction"),
-            **{f"warps of {role['name']}": _warps(role) for role in plan.get("roles", ())},
-            "more": f"warpwright explain {folder.path}",
-        },
-    )
+    kernels = plan.get("kernels") or []
+    for kernel in kernels:
+        roles = {f"warps of {role['name']}": _warps(role) for role in kernel["roles"]}
+        _print_pairs(
+            "Plan" if len(kernels) == 1 else f"Plan of {kernel['name']}",
+            {
+                "arch": plan.get("arch"),
+                "exported as": plan.get("symbol"),
+                "threads": kernel["threads"],
+                "shared memory": f"{kernel['shared_bytes']:,} B",
+                "registers at launch": kernel["entry_registers"],
+                "MMA": ", ".join(mma["instruction"] for mma in kernel["mmas"]),
+                **roles,
+                "more": f"warpwright explain {folder.path}",
+            },
+        )
     _print_arguments(plan.get("arguments") or [])
     if built:
         sizes = ("registers", "spill_bytes", "stack_bytes", "static_shared_bytes", "dynamic_shared_bytes")
@@ -149,7 +152,7 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any],
                 **{f"toolchain {name}": value for name, value in (built.get("toolchain") or {}).items()},
             },
         )
-    _print_results(judgement)
+    _print_results(judgement, families.workload(plan["family"]).modes if plan.get("family") in families.NAMES else ())
 
 
 def _print_arguments(arguments: list[dict[str, Any]]) -> None:
@@ -166,12 +169,12 @@ def _print_arguments(arguments: list[dict[str, Any]]) -> None:
         typer.echo(text_table(rows) + "\n")
 
 
-def _print_results(judgement: Judgement) -> None:
+def _print_results(judgement: Judgement, modes: Sequence[str]) -> None:
     for evidence in judgement.valid:
         where = "ledger" if evidence.origin == "ledger" else "recorded here"
         device = f" on {evidence.gpu['gpu']}" if evidence.gpu.get("gpu") else ""
         typer.echo(f"{evidence.method}: {evidence.status}{device} ({where})")
-        for line in (*evidence.reasons(), *figure_lines(evidence)):
+        for line in (*evidence.reasons(), *figure_lines(evidence, modes)):
             typer.echo(f"  {line}")
     for evidence, why in judgement.stale:
         typer.echo(f"{evidence.method}: stale, was {evidence.status}: {why}")

@@ -37,24 +37,27 @@ def names(variants: Sequence[Variant]) -> dict[str, Variant]:
 
 def prediction(variant: Variant, spec: Any) -> dict[str, Any] | None:
     """Return the predicted time of a legal variant for the configuration's first benchmark problem."""
-    from warpwright.plan import predict
+    from warpwright.families import target
+    from warpwright.plan.prediction import extents_of
 
-    if not variant.plan.legal:
+    plan = variant.plan
+    if not plan.legal:
         return None
-    problem = spec.bench.problems[0]
-    predicted: dict[str, Any] = plain(predict(variant.plan, problem.m, problem.n, problem.k, problem.l))
-    return {**predicted, "problem": plain(problem)}
+    problem = spec.bench["problems"][0]
+    predicted: dict[str, Any] = plain(target(plan.family, plan.arch).predict(plan, extents_of(problem)))
+    return {**predicted, "problem": problem}
 
 
 def timings(variant: Variant) -> list[dict[str, Any]]:
-    """Return the measured times of a variant that is correct: per problem, seconds (median), TFLOP/s, vendor ratio."""
+    """Return the measured times of a variant that is correct: per problem, seconds (median), speed, vendor ratio."""
     if variant.status != "correct":
         return []
     return [
         {
-            "problem": {extent: figures[extent] for extent in "mnkl"},
+            "problem": figures["problem"],
             "seconds": figures["cold_us"]["median"] * 1e-6,
-            "tflops": figures["tflops"],
+            "speed": figures["speed"],
+            "rate": figures["rate"],
             "vendor_ratio": figures.get("peer", {}).get("ratio"),
         }
         for evidence in variant.judgement.valid
@@ -119,7 +122,7 @@ def print_results(exploration: Exploration) -> None:
                 "" if facts["registers"] is None else str(facts["registers"]),
                 "" if facts["spill_bytes"] is None else str(facts["spill_bytes"]),
                 format_seconds(facts["predicted"]["seconds"]) if facts["predicted"] else "",
-                *(_measured(facts, spec.bench.problems[0]) if timed else ()),
+                *(_measured(facts, spec.bench["problems"][0]) if timed else ()),
                 facts["evidence"],
                 facts["status"],
             ]
@@ -133,7 +136,7 @@ def print_results(exploration: Exploration) -> None:
 def _measured(facts: dict[str, Any], problem: Any) -> tuple[str, str]:
     """Return the time measured for a problem, and the vendor library's time over it: above 1 is faster than it."""
     for timing in facts["measured"]:
-        if timing["problem"] == plain(problem):
+        if timing["problem"] == problem:
             ratio = timing["vendor_ratio"]
             return format_seconds(timing["seconds"]), "" if ratio is None else f"{ratio:.3f}"
     return "", ""
@@ -159,12 +162,12 @@ def _say_attention(exploration: Exploration) -> None:
 def _say_sum(exploration: Exploration) -> None:
     statuses = Counter(variant.status for variant in exploration.variants)
     levels = Counter(variant.judgement.evidence for variant in exploration.legal)
-    problem = exploration.spec.bench.problems[0]
+    problem = exploration.spec.bench["problems"][0]
     parts = ", ".join(f"{number} {status}" for status, number in statuses.most_common())
     proved = ", ".join(f"{number} {level}" for level, number in levels.items())
     say(f"{count(len(exploration.variants), 'variant')}: {parts}" + (f"; evidence: {proved}" if proved else ""))
-    extents = f"M={problem.m} N={problem.n} K={problem.k} L={problem.l}"
-    say(f"times are for {extents}; predicted ones are for an H200 and leave the epilogue's arithmetic out")
+    extents = " ".join(f"{mode.upper()}={extent}" for mode, extent in problem.items())
+    say(f"times are for {extents}; predicted ones are for an H200 (`warpwright explain` says what they are made of)")
     say(f"variants are in {exploration.folder}")
     if statuses["illegal"]:
         say(f"why points are illegal: warpwright plan {exploration.typed}")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from warpwright.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
-from warpwright.cli.emulate import emulate_what_is_new
-from warpwright.cli.prepare import rendered
-from warpwright.cli.terminal import print_json, progress, say
-from warpwright.errors import UserError
+from warpwright.cli.terminal import Terminal, print_json, say
+from warpwright.errors import DeviceUnavailableError, UserError
 
 if TYPE_CHECKING:
-    from warpwright.pipeline import Exploration, Variant
-
-    Stage = Callable[[Exploration, list[Variant], Callable[[], None]], list[str]]
+    pass
 
 __all__: list[str] = []
 
@@ -37,43 +33,17 @@ def run(
     On a GPU host also validates and times them. What is recorded already is not done again.
     Exit code: 0 every legal variant is correct, 1 some is not.
     """
-    from warpwright import gpu, pipeline
-    from warpwright.cli.results import report
-
-    exploration = rendered(config, out, only)
-    with progress("building", len(exploration.rendered)) as step:
-        pipeline.build(exploration, jobs, step)
-    pipeline.judge_all(exploration)
-    emulate_what_is_new(exploration, jobs)
-    if gpu.at_hand():
-        _use_gpu(exploration)
-    pipeline.record(exploration)
-    report(exploration, as_json)
-
-
-def _use_gpu(exploration: Exploration) -> None:
-    """Validate and time what has not been yet. A GPU that turns out to be unusable leaves the evidence as it is."""
-    from warpwright import gpu
-    from warpwright.device.supervise import DeviceUnavailableError
-
-    try:
-        _on_gpu("validating", gpu.validate, exploration, gpu.to_validate(exploration), 1)
-        problems = len(exploration.spec.bench.problems)
-        _on_gpu("timing", gpu.bench, exploration, gpu.to_bench(exploration), problems)
-    except DeviceUnavailableError as error:
-        say(f"the GPU cannot be used: {error}", style="yellow")
-
-
-def _on_gpu(title: str, stage: Stage, exploration: Exploration, variants: list[Variant], steps: int) -> None:
     from warpwright import pipeline
+    from warpwright.cli.results import report
+    from warpwright.pipeline import on_gpu
 
-    if not variants:
-        return
-    with progress(title, len(variants) * steps) as step:
-        refused = stage(exploration, variants, step)
-    for line in refused:
-        say(line, style="yellow")
-    pipeline.judge_all(exploration)
+    exploration = pipeline.plan(config, out, only)
+    steps = ("render", "build", "emulate", *(("validate", "bench") if on_gpu.at_hand() else ()))
+    try:
+        pipeline.advance(exploration, steps, Terminal(), jobs)
+    except DeviceUnavailableError as error:  # it seemed to be there: the rest of the evidence stands
+        say(f"the GPU cannot be used: {error}", style="yellow")
+    report(exploration, as_json)
 
 
 @app.command()
@@ -85,9 +55,11 @@ def generate(
     Writes out/NAME/VARIANT/kernel.py; needs no compiler.
     Exit code: 0 every legal point was rendered, 1 some could not be.
     """
+    from warpwright import pipeline
     from warpwright.cli.results import names
 
-    exploration = rendered(config, out, only)
+    exploration = pipeline.plan(config, out, only)
+    pipeline.advance(exploration, ("render",), Terminal())
     failed = [variant for variant in exploration.legal if variant.error]
     if as_json:
         print_json(
@@ -122,12 +94,8 @@ def build(
     from warpwright import pipeline
     from warpwright.cli.results import report
 
-    exploration = pipeline.plan(*pipeline.load(config), out, only or ())
-    pipeline.reread(exploration)
-    with progress("building", len(exploration.rendered)) as step:
-        pipeline.build(exploration, jobs, step)
-    pipeline.judge_all(exploration)
-    pipeline.record(exploration)
+    exploration = pipeline.plan(config, out, only)
+    pipeline.advance(exploration, ("reread", "build"), Terminal(), jobs)
     report(exploration, as_json)
 
 
@@ -144,12 +112,7 @@ def validate(
     Every variant in a watched child process, on the configuration's problems, against a float64 reference.
     Exit code: 0 every legal variant is correct, 1 some is not, 2 there is no usable GPU.
     """
-    from warpwright import gpu
-    from warpwright.cli.results import report
-
-    exploration = _stored(config, out, only)
-    _on_gpu("validating", gpu.validate, exploration, gpu.to_validate(exploration, again), 1)
-    report(exploration, as_json)
+    _on_gpu(config, "validate", again, only, out, as_json)
 
 
 @app.command()
@@ -165,27 +128,23 @@ def bench(
     Only what is correct on a GPU is timed. Exit code: 0 every legal variant is correct, 1 some is not,
     2 there is no usable GPU.
     """
-    from warpwright import gpu
+    _on_gpu(config, "bench", again, only, out, as_json)
+
+
+def _on_gpu(config: str, step: str, again: bool, only: Sequence[str] | None, out: Path, as_json: bool) -> None:
+    """Do one step that needs a GPU for what is built. UserError when nothing is, or there is no GPU to run it on."""
+    from warpwright import pipeline
     from warpwright.cli.results import report
+    from warpwright.pipeline import on_gpu
 
-    exploration = _stored(config, out, only)
-    problems = len(exploration.spec.bench.problems)
-    _on_gpu("timing", gpu.bench, exploration, gpu.to_bench(exploration, again), problems)
-    report(exploration, as_json)
-
-
-def _stored(config: str, out: Path, only: list[str] | None) -> Exploration:
-    """Return an exploration as its folders have it; UserError when nothing is built or there is no GPU to run it on."""
-    from warpwright import gpu, pipeline
-
-    if not gpu.at_hand():
+    if not on_gpu.at_hand():
         raise UserError(
             f"this needs an NVIDIA GPU and torch (`warpwright doctor` says what is missing); to use another machine's: "
             f"warpwright bundle {config} -o DIR"
         )
-    exploration = pipeline.plan(*pipeline.load(config), out, only or ())
-    pipeline.reread(exploration)
-    pipeline.judge_all(exploration)
+    exploration = pipeline.plan(config, out, only)
+    pipeline.advance(exploration, ("reread",))
     if not any(evidence.method == "built" for v in exploration.legal for evidence in v.judgement.valid):
         raise UserError(f"{exploration.folder}: no variant is built; `warpwright build {exploration.typed}` first")
-    return exploration
+    pipeline.advance(exploration, (step,), Terminal(), again=(step,) if again else ())
+    report(exploration, as_json)

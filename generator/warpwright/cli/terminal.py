@@ -15,7 +15,7 @@ from warpwright.canonical import plain
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["count", "print_json", "print_table", "progress", "say", "status_style"]
+__all__ = ["Terminal", "count", "print_json", "print_table", "progress", "say", "status_style"]
 
 _QUIET_SECONDS = 5.0
 _STYLES = {"correct": "green", "degraded": "yellow", "illegal": "dim", "": "dim"}
@@ -140,3 +140,13 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
             say(f"{title}: {done} of {total}")
 
     yield step
+
+
+class Terminal:
+    """Watches the chain for a person: progress and notes on stderr."""
+
+    def progress(self, title: str, total: int) -> contextlib.AbstractContextManager[Callable[[], None]]:
+        return progress(title, total)
+
+    def note(self, text: str, bad: bool = False) -> None:
+        say(text, style="red" if bad else "yellow")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from warpwright.device.call import CheckedKernel
-from warpwright.device.cuda_timer import CudaTimer, vendor_product
+from warpwright.device.cuda_timer import CudaTimer
 from warpwright.device.launch import load_function, max_active_clusters
 from warpwright.device.telemetry import describe_cuda
 from warpwright.device.variant import Variant, load_variant
 from warpwright.device.xp import Array, TorchXp, Xp
-from warpwright.epilogue import registry
-from warpwright.epilogue.op import EpilogueOp
+from warpwright.families import workload
+from warpwright.families.running import Peer
 from warpwright.plan.types import Plan
 
 __all__ = ["CUDA", "Backend", "CudaBackend", "Timer", "make_backend", "open_kernel"]
@@ -44,9 +44,8 @@ class Backend(Protocol):
     def load(self, variant: Variant) -> Callable[..., Any]:
         """Load a variant's function. Raises any exception when it cannot be loaded."""
 
-    def operation(self, name: str) -> EpilogueOp: ...
-
-    def max_clusters(self, plan: Plan) -> int: ...
+    def max_clusters(self, plan: Plan) -> int:
+        """Return how many clusters of a plan's main kernel the device holds at once."""
 
     def tensor(self, bits: Array, dtype: str) -> Any:
         """Present bits as a tensor of `dtype` with the same strides."""
@@ -58,8 +57,8 @@ class Backend(Protocol):
 
     def timer(self) -> Timer: ...
 
-    def peer(self, a: Any, b: Any, d: Any) -> tuple[str, Callable[[], object]] | None:
-        """The vendor library's product of the same operands and its name, None where it has none."""
+    def peer(self, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
+        """The vendor's way to do the same with the same tensors and scalars, by argument; None where it has none."""
 
 
 class CudaBackend:
@@ -75,7 +74,7 @@ class CudaBackend:
             )
         self.torch.cuda.init()
         self.torch.zeros(1, device="cuda")  # makes the context current, for the driver API
-        self.xp: Xp = TorchXp("cuda")
+        self.xp = TorchXp("cuda")
         self.sms = int(self.torch.cuda.get_device_properties(0).multi_processor_count)
         self._clusters: dict[tuple[object, ...], int] = {}
 
@@ -85,17 +84,15 @@ class CudaBackend:
     def load(self, variant: Variant) -> Callable[..., Any]:
         return load_function(variant.library, variant.plan.symbol)
 
-    def operation(self, name: str) -> EpilogueOp:
-        return registry.get(name)
-
     def max_clusters(self, plan: Plan) -> int:
-        key = (plan.cluster, plan.threads, plan.shared_bytes, plan.entry_registers)
+        main = plan.main
+        key = (plan.arch, main.cluster, main.threads, main.shared_bytes, main.entry_registers)
         if key not in self._clusters:
             self._clusters[key] = max_active_clusters(plan, self.sms)
         return self._clusters[key]
 
     def tensor(self, bits: Array, dtype: str) -> Any:
-        return bits.view(self.xp.dtypes[dtype])  # type: ignore[union-attr]
+        return bits.view(self.xp.element(dtype))
 
     def synchronize(self) -> None:
         self.torch.cuda.synchronize()
@@ -107,8 +104,8 @@ class CudaBackend:
     def timer(self) -> Timer:
         return CudaTimer(self.torch)
 
-    def peer(self, a: Any, b: Any, d: Any) -> tuple[str, Callable[[], object]] | None:
-        return vendor_product(self.torch, a, b, d)
+    def peer(self, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
+        return workload(plan.family).peer(self.torch, plan, tensors)
 
 
 def open_kernel(folder: Path) -> CheckedKernel:

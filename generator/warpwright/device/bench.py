@@ -1,4 +1,4 @@
-"""Timing of validated variants beside the vendor library: one measurement per variant and problem."""
+"""Timing of validated variants beside the vendor's way to do the same: one measurement per variant and problem."""
 
 from __future__ import annotations
 
@@ -10,29 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from warpwright.device.contest import PEER, signature
+from warpwright.device.contest import PEER
+from warpwright.device.problem import sizes_of
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
+from warpwright.families import workload
+from warpwright.families.running import Work
 
 __all__ = ["METHOD", "PROTOCOL", "Timing", "bench", "summary"]
 
 METHOD = "benchmarked"
 #: Raised whenever the way of timing changes what a figure means.
-PROTOCOL = 1
+PROTOCOL = 2
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Problems as {m, n, k, l}; rounds of single cold launches; rounds of back-to-back launches of so many seconds."""
+    """Problems by the names of modes in lower case ({"m": 4096, ...}); rounds of single cold launches; rounds of
+    back-to-back launches of so many seconds."""
 
-    problems: Sequence[Mapping[str, int]] = ({"m": 4096, "n": 4096, "k": 4096, "l": 1},)
+    problems: Sequence[Mapping[str, int]]
     rounds: int = 50
     sustained_rounds: int = 3
     sustained_seconds: float = 0.1
     seed: int | None = None
 
 
-def bench(variants: Sequence[Variant], supervisor: Supervisor, options: Timing = Timing()) -> Iterator[dict[str, Any]]:
+def bench(variants: Sequence[Variant], supervisor: Supervisor, options: Timing) -> Iterator[dict[str, Any]]:
     """Time variants, which must have been validated, and yield a result per problem and variant.
 
     A result has the variant's origin, `status` (`correct` where it was timed; launch_failed, crash, hang or `not_run`),
@@ -79,38 +83,38 @@ def _results(
 ) -> Iterator[dict[str, Any]]:
     measured = outcome.events[-1]
     samples = {contestant["name"]: contestant for contestant in measured["contestants"]}
-    flop = 2 * problem["m"] * problem["n"] * problem["k"] * problem.get("l", 1)
     for variant in variants:
-        own = samples[variant.name]
-        kind = signature(variant.plan)
+        own, family = samples[variant.name], workload(variant.plan.family)
+        kind, work = family.peer_key(variant.plan), family.work(variant.plan, dict(sizes_of(problem, family.modes)))
         figures: dict[str, Any] = {
-            **{extent: problem.get(extent, 1) for extent in "mnkl"},
+            "problem": dict(problem),
             "cold_us": summary(own["cold_us"]),
-            "tflops": _rate(flop, own["cold_us"]),
+            "speed": _speed(work, own["cold_us"]),
+            "rate": work.rate,
             "rounds": options.rounds,
             "clocks": measured["clocks"],
         }
         kept = {key: own[key] for key in ("cold_us", "sustained_us")}
         if own["sustained_us"]:
             figures["sustained_us"] = summary(own["sustained_us"])
-            figures["sustained_tflops"] = _rate(flop, own["sustained_us"])
+            figures["sustained_speed"] = _speed(work, own["sustained_us"])
         if measured["peers"].get(kind):
             first, second = (samples[f"{PEER} {kind} {i}"] for i in (1, 2))
             kept["peer_cold_us"], kept["peer_sustained_us"] = first["cold_us"], first["sustained_us"]
-            figures["peer"] = _against(measured["peers"][kind], flop, own, first, second)
+            figures["peer"] = _against(measured["peers"][kind], work, own, first, second)
         yield _result(variant, problem, "correct", "", figures, kept, device)
 
 
 def _against(
-    name: str, flop: int, own: Mapping[str, Any], first: Mapping[str, Any], second: Mapping[str, Any]
+    name: str, work: Work, own: Mapping[str, Any], first: Mapping[str, Any], second: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Compare with the vendor library: `ratio` above 1 is faster than it, within `noise` of 1 a tie."""
+    """Compare with the vendor's: `ratio` above 1 is faster than it, within `noise` of 1 a tie."""
     mine, theirs, again = (float(np.median(who["cold_us"])) for who in (own, first, second))
     noise = abs(theirs - again) / theirs
     figures: dict[str, Any] = {
         "name": name,
         "cold_us": summary(first["cold_us"]),
-        "tflops": _rate(flop, first["cold_us"]),
+        "speed": _speed(work, first["cold_us"]),
         "ratio": round(theirs / mine, 4),
         "noise": round(noise, 4),
         "tie": abs(theirs / mine - 1) <= noise,
@@ -121,9 +125,9 @@ def _against(
     return figures
 
 
-def _rate(flop: int, microseconds: Sequence[float]) -> float:
-    """TFLOP/s at the median."""
-    return round(flop / float(np.median(microseconds)) / 1e6, 1)
+def _speed(work: Work, microseconds: Sequence[float]) -> float:
+    """Speed at the median, in the work's rate, to four digits."""
+    return float(f"{work.speed(float(np.median(microseconds)) * 1e-6):.4g}")
 
 
 def _result(
@@ -139,7 +143,7 @@ def _result(
         "method": METHOD,
         "protocol": PROTOCOL,
         **asdict(variant.origin),
-        "problem": {extent: problem.get(extent, 1) for extent in "mnkl"},
+        "problem": dict(problem),
         "status": status,
         "diagnosis": diagnosis,
         "figures": dict(figures),

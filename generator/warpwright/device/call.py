@@ -10,18 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from warpwright.device.xp import BYTES
+from warpwright.dtypes import by_library_name, dtype
 from warpwright.plan.types import Argument, Plan
 
-__all__ = ["CLUSTERS", "CallError", "CheckedKernel", "check_arguments"]
+__all__ = ["CallError", "CheckedKernel", "check_arguments"]
 
-_DTYPES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
-_LONG = {short: long for long, short in _DTYPES.items()}
-_MAX_EXTENT = 2**31 - 1
 _MAX_STRIDE_BYTES = 2**40  # exclusive; CUDA driver API, cuTensorMapEncodeTiled
-
-#: The argument that the caller need not give: it follows from the device.
-CLUSTERS = "max_clusters"
 
 
 class CallError(ValueError):
@@ -48,34 +42,46 @@ class _Span:
 class CheckedKernel:
     """A loaded kernel with its plan's rules.
 
-    Call it with the plan's arguments in order or by name, without `max_clusters`: tensors (L, M, K), (L, K, N),
-    (L, M, N) on one device, or 2-D where L is 1, vectors, and numbers. The launch is on the caller's current stream;
-    the output arguments are written. Raises CallError when an argument breaks a rule, before anything is launched.
+    Call it with the plan's arguments in order or by name: tensors of the plan's modes on one device, or without a
+    leading batch mode L where that is 1, vectors, and numbers. The grid limit may be left out, or given by its name: it
+    is `grid_limit`, the clusters that the device holds at once, unless it is said to be less. The launch is on the
+    caller's current stream; outputs and workspaces are written. Raises CallError when an argument breaks a rule, before
+    anything is launched.
     """
 
-    def __init__(self, plan: Plan, function: Callable[..., Any], max_clusters: int, device_type: str = "cuda") -> None:
-        self.plan, self.function, self.max_clusters, self.device_type = plan, function, max_clusters, device_type
+    def __init__(self, plan: Plan, function: Callable[..., Any], grid_limit: int, device_type: str = "cuda") -> None:
+        self.plan, self.function, self.grid_limit, self.device_type = plan, function, grid_limit, device_type
 
-    def __call__(self, *arguments: Any, max_clusters: int | None = None, **named: Any) -> None:
-        self.function(*self.bind(*arguments, max_clusters=max_clusters, **named))
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        self.function(*self.bind(*arguments, **named))
 
-    def bind(self, *arguments: Any, max_clusters: int | None = None, **named: Any) -> list[Any]:
+    def bind(self, *arguments: Any, **named: Any) -> list[Any]:
         """Check the arguments and return them in ABI order, ready for `function` (for calls in a tight loop)."""
-        clusters = self.max_clusters if max_clusters is None else max_clusters
-        if not 1 <= clusters <= self.max_clusters:
-            raise CallError(CLUSTERS, str(clusters), f"must be from 1 to {self.max_clusters}")
+        limits = {a.name: self._limit(a.name, named.pop(a.name, None)) for a in self.plan.arguments if _limits(a)}
         checked = check_arguments(self.plan, arguments, named, self.device_type)
-        return [clusters if a.name == CLUSTERS else checked[a.name] for a in self.plan.arguments]
+        return [limits[a.name] if _limits(a) else checked[a.name] for a in self.plan.arguments]
+
+    def _limit(self, name: str, given: Any) -> int:
+        if given is None:
+            return self.grid_limit
+        if not isinstance(given, int) or not 1 <= given <= self.grid_limit:
+            raise CallError(name, str(given), f"must be a whole number from 1 to {self.grid_limit}")
+        return given
+
+
+def _limits(argument: Argument) -> bool:
+    return argument.role == "grid_limit"
 
 
 def check_arguments(
     plan: Plan, positional: Sequence[Any], named: Mapping[str, Any], device_type: str = "cuda"
 ) -> dict[str, Any]:
-    """Return the arguments by name, in the form the kernel takes: 3-D, with legal strides on modes of extent 0 or 1.
+    """Return the arguments by name, without a grid limit, in the form the kernel takes.
 
-    Works on anything with shape, stride(), data_ptr(), dtype, device and as_strided(). Raises CallError.
+    That is with every mode, and with legal strides on modes of extent 0 or 1. Works on anything with shape, stride(),
+    data_ptr(), dtype, device and as_strided(). Raises CallError.
     """
-    expected = [argument for argument in plan.arguments if argument.name != CLUSTERS]
+    expected = [argument for argument in plan.arguments if not _limits(argument)]
     given = _by_name(expected, positional, named)
     extents: dict[str, tuple[int, str]] = {}
     device = ""
@@ -92,19 +98,25 @@ def check_arguments(
         device = device or str(value.device)
         if str(value.device) != device:
             raise CallError(argument.name, f"device {value.device}", f"must be on {device}, like the other tensors")
-        tensor = _three_d(argument, value)
+        tensor = _with_batch(argument, value)
         _check_extents(argument, tuple(tensor.shape), extents)
         tensor = _legal_strides(argument, tensor)
         result[argument.name] = tensor
         if 0 not in tuple(tensor.shape):
             spans[argument.name] = _span(argument, tensor)
-    outputs = [argument.name for argument in expected if argument.output]
-    for output in outputs:
+    for written in [argument for argument in expected if _written(argument) and argument.name in spans]:
+        own = spans[written.name]
         for name, span in spans.items():
-            if name != output and output in spans and _overlap(spans[output], span):
-                where = f"bytes {spans[output].first:#x} to {spans[output].last:#x} overlap those of {name!r}"
-                raise CallError(output, where, "an output must not share memory with another argument; give it its own")
+            if name != written.name and _overlap(own, span):
+                where = f"bytes {own.first:#x} to {own.last:#x} overlap those of {name!r}"
+                what = "an output" if written.output else "a workspace"
+                rule = f"{what} must not share memory with another argument; give it its own"
+                raise CallError(written.name, where, rule)
     return result
+
+
+def _written(argument: Argument) -> bool:
+    return argument.role in ("output", "workspace")
 
 
 def _by_name(expected: Sequence[Argument], positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,7 +138,7 @@ def _by_name(expected: Sequence[Argument], positional: Sequence[Any], named: Map
 
 
 def _scalar(argument: Argument, value: Any) -> int | float:
-    integral = argument.dtype.startswith("i")
+    integral = dtype(argument.dtype).integral
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if not integral:
             return float(value)
@@ -140,33 +152,35 @@ def _check_kind(argument: Argument, value: Any) -> None:
     if not all(hasattr(value, name) for name in ("shape", "stride", "data_ptr", "dtype", "device")):
         raise CallError(argument.name, f"type {type(value).__name__}", "must be a torch tensor")
     name = str(value.dtype).rpartition(".")[2]
-    if _DTYPES.get(name, name) != argument.dtype:
-        raise CallError(argument.name, f"dtype {name}", f"this variant takes {_LONG[argument.dtype]}")
+    if by_library_name(name) != argument.dtype:
+        raise CallError(argument.name, f"dtype {name}", f"this variant takes {dtype(argument.dtype).torch}")
 
 
-def _three_d(argument: Argument, tensor: Any) -> Any:
+def _with_batch(argument: Argument, tensor: Any) -> Any:
     rank = len(argument.shape)
     shape = f"({', '.join(argument.shape)})"
     if len(tensor.shape) == rank:
         return tensor
-    if argument.kind == "tensor" and argument.shape[0] == "L" and len(tensor.shape) == rank - 1:
+    batched = rank > 1 and argument.shape[0] == "L"
+    if batched and len(tensor.shape) == rank - 1:
         return tensor.as_strided((1, *tensor.shape), (1, *tensor.stride()))
-    also = f" or, for L = 1, ({', '.join(argument.shape[1:])})" if argument.kind == "tensor" else ""
+    also = f" or, for L = 1, ({', '.join(argument.shape[1:])})" if batched else ""
     raise CallError(argument.name, f"shape {tuple(tensor.shape)}", f"must have the modes {shape}{also}")
 
 
 def _check_extents(argument: Argument, shape: tuple[int, ...], extents: dict[str, tuple[int, str]]) -> None:
     for mode, extent in zip(argument.shape, shape, strict=True):
-        known, owner = extents.setdefault(mode, (int(extent), argument.name))
+        fixed = (int(mode), "the variant") if mode.isdecimal() else (int(extent), argument.name)
+        known, owner = extents.setdefault(mode, fixed)
         if known != extent:
             raise CallError(argument.name, f"{mode} = {extent} in shape {shape}", f"{owner!r} has {mode} = {known}")
-        if extent > _MAX_EXTENT:
-            raise CallError(argument.name, f"{mode} = {extent}", f"an extent must be at most {_MAX_EXTENT}")
+        if extent > argument.largest_extent:
+            raise CallError(argument.name, f"{mode} = {extent}", f"an extent must be at most {argument.largest_extent}")
 
 
 def _legal_strides(argument: Argument, tensor: Any) -> Any:
-    """Check strides and base, and give modes of extent 0 or 1, whose stride never matters, one that TMA accepts."""
-    size = BYTES[argument.dtype]
+    """Check strides and base, and give modes of extent 0 or 1, whose stride never matters, a legal one."""
+    size = dtype(argument.dtype).bytes
     unit = max(1, argument.alignment // size)
     shape, strides = tuple(tensor.shape), list(tensor.stride())
     inner = argument.shape.index(argument.contiguous) if argument.contiguous else len(shape) - 1
@@ -186,7 +200,7 @@ def _legal_strides(argument: Argument, tensor: Any) -> Any:
             raise CallError(argument.name, f"stride {stride} in {name}", rule)
         if stride * size >= _MAX_STRIDE_BYTES:
             raise CallError(argument.name, f"stride {stride} in {name}", "must be below 2^40 bytes")
-    if argument.output and not empty:
+    if _written(argument) and not empty:
         _check_no_self_overlap(argument, shape, strides, free)
     if not empty and tensor.data_ptr() % argument.alignment:
         rule = f"must be aligned to {argument.alignment} bytes; copy the tensor, or slice at a multiple of it"
@@ -212,7 +226,7 @@ def _check_no_self_overlap(
 
 
 def _span(argument: Argument, tensor: Any) -> _Span:
-    size, first = BYTES[argument.dtype], int(tensor.data_ptr())
+    size, first = dtype(argument.dtype).bytes, int(tensor.data_ptr())
     shape, strides = tuple(tensor.shape), tuple(tensor.stride())
     last = first + size * (1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)))
     inner = argument.shape.index(argument.contiguous) if argument.contiguous else len(shape) - 1

@@ -1,7 +1,7 @@
-"""The emulator's cases as a bundle carries them: a problem, a digest of its operands, and what the emulator made of it.
+"""The emulator's cases as a bundle carries them: a problem, a digest of its inputs, and what the emulator made of it.
 
-Operands are not stored: random ones do not compress, and both machines draw them from the same seeds. The digest
-says whether they are the same to the bit. The output is stored as it was: bits, dense, (L, M, N).
+Inputs are not stored: random ones do not compress, and both machines draw them from the same seeds. The digest
+says whether they are the same to the bit. Outputs are stored as they were: bits, dense, in the shape of their modes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from warpwright.device.problems import Problem
-from warpwright.device.tensors import NAN, operand_values
+from warpwright.device.problem import Problem
+from warpwright.device.tensors import quiet_nan
 from warpwright.device.xp import Array, NumpyXp
+from warpwright.families import workload
 from warpwright.plan.types import Plan
 
 __all__ = [
@@ -30,30 +32,35 @@ __all__ = [
 CASES = "cases"
 #: A variant's cases, in its folder: {name: path of the file from there}.
 LISTED = "cases.json"
+#: Ahead of an output's name in a case's file.
+_OUTPUT = "output_"
 
 
 @dataclass(frozen=True)
 class StoredCase:
-    """clusters: the kernel's `max_clusters`. seed: of the operands. inputs: their digest. emulator: its version."""
+    """clusters: the kernel's grid limit. seed: of the inputs, whose digest is `inputs`. emulator: its version.
+
+    outputs: by argument.
+    """
 
     problem: Problem
     clusters: int
     seed: int
     inputs: str
     emulator: str
-    output: Array
+    outputs: Mapping[str, Array]
 
 
-def case_inputs(plan: Plan, problem: Problem, skips: Mapping[str, str], seed: int) -> dict[str, Array]:
+def case_inputs(plan: Plan, problem: Problem, seed: int) -> dict[str, Array]:
     """Draw the inputs of a case on the CPU: bits, dense, by argument. What must not be read is NaN throughout."""
+    family = workload(plan.family)
+    unread = family.unread(plan, problem)
     found = {}
     for argument in plan.arguments:
-        if argument.kind == "scalar" or argument.output:
+        if argument.kind == "scalar" or argument.role != "input":
             continue
-        bits = operand_values(NumpyXp(), argument, problem, seed)
-        found[argument.name] = (
-            np.full_like(bits, NAN[argument.dtype]) if skips.get(argument.name) in problem.zero else bits
-        )
+        bits = family.inputs(NumpyXp(), plan, argument, problem, seed)
+        found[argument.name] = np.full_like(bits, quiet_nan(argument)) if argument.name in unread else bits
     return found
 
 
@@ -73,7 +80,8 @@ def write_case(case: StoredCase) -> bytes:
         **{name: getattr(case, name) for name in ("clusters", "seed", "inputs", "emulator")},
     }
     file = io.BytesIO()
-    np.savez_compressed(file, description=np.array(json.dumps(described, sort_keys=True)), output=case.output)
+    outputs: dict[str, Any] = {f"{_OUTPUT}{name}": bits for name, bits in case.outputs.items()}
+    np.savez_compressed(file, description=np.array(json.dumps(described, sort_keys=True)), **outputs)
     return file.getvalue()
 
 
@@ -81,9 +89,11 @@ def read_case(path: Path) -> StoredCase:
     """Read a case's file. Raises OSError or ValueError where it cannot be read."""
     with np.load(path, allow_pickle=False) as stored:
         described = json.loads(str(stored["description"]))
-        output = stored["output"]
+        outputs = {name[len(_OUTPUT) :]: stored[name] for name in stored.files if name.startswith(_OUTPUT)}
     problem = described.pop("problem")
-    return StoredCase(Problem(**{**problem, "zero": tuple(problem["zero"])}), **described, output=output)
+    sizes = tuple((mode, extent) for mode, extent in problem["sizes"])
+    problem = Problem(**{**problem, "sizes": sizes, "zero": tuple(problem["zero"])})
+    return StoredCase(problem, **described, outputs=outputs)
 
 
 def add_cases(bundle: Path, folder: Path, files: Mapping[str, bytes]) -> None:

@@ -1,7 +1,7 @@
-"""Timing in the child process: all contestants of one problem, the vendor library among them, interleaved in rounds.
+"""Timing in the child process: all contestants of one problem, the vendor's among them, interleaved in rounds.
 
 Every timed launch finds a cold L2 (256 MB are written in between) and a GPU that is still busy when it is enqueued, so
-that the events around it measure the kernel and not the queue. The vendor library takes part twice: the difference
+that the events around it measure the kernel and not the queue. The vendor's peer takes part twice: the difference
 between its two medians is the noise, and anything within it is a tie.
 """
 
@@ -16,16 +16,15 @@ from typing import Any
 from warpwright.device import tensors
 from warpwright.device.backend import Backend, Timer
 from warpwright.device.call import CallError
-from warpwright.device.check import DeviceLostError, LaunchRefusedError, Subject, load_subject
-from warpwright.device.problems import Problem
-from warpwright.device.reference import scalar_value
+from warpwright.device.problem import Problem
+from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, load_subject
 from warpwright.device.telemetry import clocks
 from warpwright.device.variant import load_variant
-from warpwright.plan.types import Argument, Plan
+from warpwright.plan.types import Argument
 
-__all__ = ["PEER", "run_contest", "signature"]
+__all__ = ["PEER", "run_contest"]
 
-#: Name of the vendor library's contestants.
+#: Name of the vendor's contestants.
 PEER = "vendor"
 _WARM_UP = 3
 #: Shorter kernels are not launched back to back: the host would not keep up.
@@ -40,20 +39,13 @@ class _Contestant:
     sustained_us: list[float]
 
 
-def signature(plan: Plan) -> str:
-    """What the vendor library is asked for: dtypes and majors of A, B and D, as text."""
-    named = {argument.name: argument for argument in plan.arguments}
-    return " ".join(f"{n}:{named[n].dtype}/{named[n].contiguous.lower()}" for n in "abd")
-
-
 def run_contest(backend: Backend, request: Mapping[str, Any], tell: Callable[[dict[str, Any]], None]) -> bool:
     """Time the variants of request["folders"] on request["problem"] and tell `measured`.
 
     Raises LaunchRefusedError or DeviceLostError; the last beat then names the contestant.
     """
-    p = request["problem"]
-    problem = Problem("bench", p["m"], p["n"], p["k"], p.get("l", 1))
-    operands = _Operands(backend, problem, request["seed"])
+    sizes = tuple((mode.upper(), extent) for mode, extent in request["problem"].items())
+    operands = _Operands(backend, Problem("bench", sizes), request["seed"])
     timer = backend.timer()
     contestants: list[_Contestant] = []
     peers: dict[str, str] = {}
@@ -62,13 +54,12 @@ def run_contest(backend: Backend, request: Mapping[str, Any], tell: Callable[[di
         tell({"event": "beat", "doing": f"timing {variant.name}"})
         subject = load_subject(backend, variant)
         contestants.append(_Contestant(variant.name, operands.launch(subject), [], []))
-        kind = signature(variant.plan)
+        kind = subject.workload.peer_key(subject.plan)
         if kind not in peers:
-            a, b, d = (operands.tensor(subject.chain.arguments[name]) for name in "abd")
-            found = backend.peer(a, b, d)
-            peers[kind] = found[0] if found else ""
+            found = backend.peer(subject.plan, operands.given(subject))
+            peers[kind] = found.name if found else ""
             if found:
-                contestants += [_Contestant(f"{PEER} {kind} {i}", found[1], [], []) for i in (1, 2)]
+                contestants += [_Contestant(f"{PEER} {kind} {i}", found.launch, [], []) for i in (1, 2)]
     for contestant in contestants:
         tell({"event": "beat", "doing": f"timing {contestant.name}"})
         for _ in range(_WARM_UP):
@@ -117,30 +108,33 @@ def _sustain(
 
 
 class _Operands:
-    """Buffers of one problem, shared by all contestants that agree on dtype and layout."""
+    """Arguments for one problem, whose tensors all contestants share that agree on dtype and layout."""
 
     def __init__(self, backend: Backend, problem: Problem, seed: int) -> None:
         self.backend, self.problem, self.seed = backend, problem, seed
-        self._tensors: dict[tuple[str, str, str], Any] = {}
+        self._tensors: dict[tuple[object, ...], Any] = {}
 
-    def tensor(self, argument: Argument) -> Any:
-        key = (argument.name, argument.dtype, argument.contiguous)
+    def given(self, subject: Subject) -> dict[str, Any]:
+        """All arguments of a variant by name but the grid limit, which follows from the device."""
+        scalars = subject.workload.scalars(subject.plan, self.problem)
+        return {a.name: self._tensor(subject, a) for a in subject.arguments()} | scalars
+
+    def _tensor(self, subject: Subject, argument: Argument) -> Any:
+        xp, workload = self.backend.xp, subject.workload
+        key = (argument.name, argument.dtype, argument.shape, argument.contiguous)
         if key not in self._tensors:
-            buffer = tensors.make_buffer(self.backend.xp, argument, self.problem, aligned=True)
-            if not argument.output:
-                tensors.fill(self.backend.xp, buffer, self.problem, self.seed)
+            buffer = tensors.make_buffer(xp, argument, self.problem, aligned=True)
+            if argument.role == "input":
+                tensors.fill(
+                    buffer, self.problem, lambda given: workload.inputs(xp, subject.plan, argument, given, self.seed)
+                )
             self._tensors[key] = self.backend.tensor(buffer.view, argument.dtype)
         return self._tensors[key]
 
     def launch(self, subject: Subject) -> Callable[[], object]:
         """Bind the operands once, checked, so that the loop calls the kernel itself."""
-        given: dict[str, Any] = {
-            a.name: scalar_value(a.name, "normal", ()) if a.kind == "scalar" else self.tensor(a)
-            for a in subject.variant.plan.arguments
-            if a.name != "max_clusters"
-        }
         try:
-            bound = subject.kernel.bind(**given)
+            bound = subject.kernel.bind(**self.given(subject))
         except CallError as error:
             raise LaunchRefusedError(str(error)) from error
         function = subject.kernel.function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["CudaTimer", "vendor_product"]
+__all__ = ["CudaTimer"]
 
 #: More than any L2 (H200: 60 MB, B200: 126 MB).
 _FLUSH_BYTES = 256 << 20
@@ -43,27 +43,3 @@ class CudaTimer:
             launch()
         stop.record()
         self._pending.append((start, stop, count))
-
-
-def vendor_product(torch: Any, a: Any, b: Any, d: Any) -> tuple[str, Callable[[], object]] | None:
-    """Return cuBLAS's product of the same operands as torch calls it, with its name; None where torch has none.
-
-    a (L, M, K), b (L, K, N), d (L, M, N), of any strides: the product alone, without an epilogue.
-    """
-    batched = a.shape[0] != 1
-    x, y, out = (a, b, d) if batched else (a[0], b[0], d[0])
-    name = "bmm" if batched else "mm"
-    product = getattr(torch, name)
-    launch: Callable[[], object]
-    if d.dtype == a.dtype:
-        launch = lambda: product(x, y, out=out)  # noqa: E731
-        text = f"torch.{name}(out=)"
-    else:
-        launch = lambda: product(x, y, out_dtype=d.dtype)  # noqa: E731
-        text = f"torch.{name}(out_dtype=)"
-    try:
-        launch()
-        torch.cuda.synchronize()
-    except (RuntimeError, TypeError):
-        return None
-    return text, launch

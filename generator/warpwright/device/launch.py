@@ -7,10 +7,12 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 from typing import Any
 
-from warpwright.plan.types import Plan
+from warpwright.archs import Arch, arch
+from warpwright.plan.types import KernelPlan, Plan
 
 __all__ = [
     "CLUSTER_DIMENSION", "MAX_DYNAMIC_SHARED", "RUNTIME", "RUNTIME_VARIABLE", "LaunchAttribute", "LaunchConfig",
@@ -23,9 +25,6 @@ RUNTIME_VARIABLE = "WARPWRIGHT_RUNTIME"
 
 #: A kernel that does nothing: only its launch configuration matters to the occupancy query. The driver compiles it.
 _PROBE = b".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry probe()\n{\n ret;\n}\n\0"
-_SHARED_PER_SM = 233472  # CUDA C++ Programming Guide, compute capability 9.0 and 10.0: 228 KiB
-_SHARED_PER_CTA = 232448
-_SHARED_RESERVED = 1024  # per CTA, by the driver
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 
@@ -92,36 +91,40 @@ def load_function(library: Path, symbol: str) -> Callable[..., Any]:
     return function
 
 
-def resident_ctas(plan: Plan) -> int:
-    """How many CTAs of a plan fit on one SM by shared memory, registers and threads (at least 1)."""
+def resident_ctas(kernel: KernelPlan, limits: Arch) -> int:
+    """How many CTAs of a kernel share one SM: as many as its plan says, else as fit (at least 1)."""
+    if kernel.ctas_per_sm:
+        return kernel.ctas_per_sm
     # Registers are allocated per warp in units of 256.
-    per_warp = -(-plan.entry_registers * 32 // 256) * 256
+    per_warp = -(-kernel.entry_registers * 32 // 256) * 256
     return max(
         1,
         min(
-            _SHARED_PER_SM // (plan.shared_bytes + _SHARED_RESERVED),
-            65536 // max(1, per_warp * (plan.threads // 32)),
-            2048 // plan.threads,
+            limits.shared_per_sm // (kernel.shared_bytes + limits.shared_reserved),
+            limits.registers // max(1, per_warp * -(-kernel.threads // 32)),
+            limits.threads_per_sm // kernel.threads,
+            limits.ctas_per_sm,
         ),
     )
 
 
 def max_active_clusters(plan: Plan, sms: int) -> int:
-    """Return how many clusters of a plan the current device holds at once.
+    """Return how many clusters of a plan's main kernel the current device holds at once.
 
-    Asks the driver (cuOccupancyMaxActiveClusters) for a probe kernel with the plan's cluster, threads and a shared
-    memory size that lets as many CTAs onto an SM as the plan's registers and shared memory do. Where the driver
-    cannot be asked, counts SMs: an upper bound, since a cluster stays within one GPC.
+    Asks the driver (cuOccupancyMaxActiveClusters) for a probe kernel with the kernel's cluster, threads and a shared
+    memory size that lets as many CTAs onto an SM as its registers and shared memory do. Where the driver cannot be
+    asked, counts SMs: an upper bound, since a cluster stays within one GPC.
     """
-    ctas = resident_ctas(plan)
-    size = plan.cluster[0] * plan.cluster[1]
+    kernel, limits = plan.main, arch(plan.arch)
+    ctas = resident_ctas(kernel, limits)
     try:
-        return max(1, _ask_driver(plan, min(_SHARED_PER_CTA, _SHARED_PER_SM // ctas - _SHARED_RESERVED)))
+        shared_bytes = min(limits.shared_bytes, limits.shared_per_sm // ctas - limits.shared_reserved)
+        return max(1, _ask_driver(kernel, shared_bytes))
     except (OSError, AttributeError, LaunchError):
-        return max(1, sms * ctas // size)
+        return max(1, sms * ctas // prod(kernel.cluster))
 
 
-def _ask_driver(plan: Plan, shared_bytes: int) -> int:
+def _ask_driver(kernel: KernelPlan, shared_bytes: int) -> int:
     cuda = ctypes.CDLL("libcuda.so.1")
 
     def check(name: str, *arguments: Any) -> None:
@@ -134,11 +137,11 @@ def _ask_driver(plan: Plan, shared_bytes: int) -> int:
     try:
         check("cuModuleGetFunction", ctypes.byref(function), module, b"probe")
         check("cuFuncSetAttribute", function, MAX_DYNAMIC_SHARED, ctypes.c_int(shared_bytes))
-        x, y = plan.cluster
-        attribute = LaunchAttribute(id=CLUSTER_DIMENSION, dims=(x, y, 1))
+        x, y, z = kernel.cluster
+        attribute = LaunchAttribute(id=CLUSTER_DIMENSION, dims=(x, y, z))
         config = LaunchConfig(
-            grid=(x * 1024, y, 1),
-            block=(plan.threads, 1, 1),
+            grid=(x * 1024, y, z),
+            block=(kernel.threads, 1, 1),
             shared_bytes=shared_bytes,
             attributes=ctypes.pointer(attribute),
             attribute_count=1,

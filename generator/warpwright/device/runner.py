@@ -17,9 +17,11 @@ from typing import Any
 from warpwright.device import bench, compare, validate
 from warpwright.device.cases import cases_of
 from warpwright.device.launch import RUNTIME, RUNTIME_VARIABLE
+from warpwright.device.problem import size_text
 from warpwright.device.supervise import DeviceUnavailableError, Supervisor
 from warpwright.device.variant import Variant, VariantError, load_variant
 from warpwright.epilogue.registry import OPS_VARIABLE
+from warpwright.families import workload
 
 __all__ = ["DESCRIPTION", "LIBRARIES", "OPERATIONS", "RUNTIME_FILE", "VARIANTS", "VERSION", "main"]
 
@@ -225,17 +227,17 @@ def _bench(
 def _table(
     variants: Sequence[Variant], verdicts: Sequence[Mapping[str, Any]], timings: Sequence[Mapping[str, Any]]
 ) -> None:
-    """One line per variant: verdict, largest error as a part of its bound, and per problem TFLOP/s and ratio."""
+    """One line per variant: verdict, largest error as a part of its bound, and per problem speed and ratio."""
     by_name = {result["variant"]: result for result in verdicts}
     width = max(len(v.name) for v in variants)
-    print(f"\n{'variant':{width}}  status         error/bound  relative  " + "TFLOP/s (x vendor library)")
+    print(f"\n{'variant':{width}}  status         error/bound  relative  " + "speed (x vendor)")
     for variant in variants:
         verdict = by_name.get(variant.name, {"status": "", "figures": {"ratio": "", "relative": ""}})
         error, relative = (f"{v:.3g}" if isinstance(v, float) else str(v) for v in _pair(verdict["figures"]))
         own = [result for result in timings if result["variant"] == variant.name]
         print(
             f"{variant.name:{width}}  {verdict['status']:13}  {error:>11}  {relative:>8}  "
-            + "  ".join(_timing(result) for result in own)
+            + "  ".join(_timing(result, workload(variant.plan.family).modes) for result in own)
         )
 
 
@@ -243,10 +245,10 @@ def _pair(figures: Mapping[str, Any]) -> tuple[Any, Any]:
     return figures["ratio"], figures["relative"]
 
 
-def _timing(result: Mapping[str, Any]) -> str:
-    extents = "x".join(str(result["problem"][extent]) for extent in "mnk")
+def _timing(result: Mapping[str, Any], modes: Sequence[str]) -> str:
+    extents = size_text(result["problem"], modes)
     figures = result["figures"]
     if not figures:
         return f"{extents}: {result['status']}"
     peer = f" ({figures['peer']['ratio']:.3f})" if "peer" in figures else ""
-    return f"{extents}: {figures['tflops']}{peer}"
+    return f"{extents}: {figures['speed']} {figures['rate']}{peer}"

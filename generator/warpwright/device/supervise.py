@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import queue
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -21,19 +19,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from warpwright.child import child_command
 from warpwright.device.backend import CUDA
+from warpwright.errors import DeviceUnavailableError
 
 __all__ = ["DeviceUnavailableError", "Outcome", "Supervisor"]
 
-_PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 #: Seconds for a killed process to be gone: the driver first has to stop its kernels.
 _REAP_SECONDS = 60
 #: Results are kept and shared: where files lie on this machine is nobody's business.
 _FOLDERS = re.compile(r"(?<![\w/])/(?:[\w.+@-]+/)+")
-
-
-class DeviceUnavailableError(RuntimeError):
-    """No process with a usable device can be started; the message says why."""
 
 
 @dataclass
@@ -50,8 +45,8 @@ class Outcome:
 class Supervisor:
     """Runs requests one after another in a child process, a fresh one after each failure.
 
-    `backend` is a `module:callable`; `silence` the seconds without a sign of life that count as a hang; `paths` are
-    further import folders of the child. Use as a context manager.
+    `backend` is a `module:callable`; `silence` the seconds without a sign of life that count as a hang. The child's
+    import path is this process's, without the current directory, and then `paths`. Use as a context manager.
     """
 
     def __init__(
@@ -79,15 +74,12 @@ class Supervisor:
         if self._process is not None:
             return self.device
         self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-        search = [str(_PACKAGE_ROOT), *map(str, self.paths), os.environ.get("PYTHONPATH", "")]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "warpwright.device.worker", self.backend],
+            child_command("warpwright.device.worker", self.backend, *map(str, self.paths)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, search))},
-            cwd=_PACKAGE_ROOT,  # -m looks in the working folder first: no other copy of this package may be found there
         )
         self._lines = queue.Queue()
         threading.Thread(target=_forward, args=(self._process.stdout, self._lines), daemon=True).start()

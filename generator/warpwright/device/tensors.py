@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
 
-from warpwright.device.problems import Problem
-from warpwright.device.xp import BYTES, POISON, Array, Xp
+from warpwright.device.problem import Problem, shape_of
+from warpwright.device.xp import Array, Xp
+from warpwright.dtypes import dtype
 from warpwright.plan.types import Argument
 
-__all__ = ["GUARD_BYTES", "NAN", "GuardedBuffer", "buffer_bytes", "layout", "make_buffer", "operand_values", "seed_of"]
+__all__ = [
+    "GUARD_BYTES", "GuardedBuffer", "buffer_bytes", "fill", "fill_nan", "layout", "make_buffer", "quiet_nan",
+    "random_values", "seed_of",
+]  # fmt: skip
 
-#: A quiet NaN of each dtype, for operands that must not be read.
-NAN = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000}
 #: Guard band in front of and behind every buffer.
 GUARD_BYTES = 64 * 1024
-#: Rows of fresh random values in a large tile operand, repeated: prime, so that no tile offset maps onto itself.
-_BLOCK_ROWS = 1021
+#: Larger inputs repeat a block, to save time and memory.
 _LARGE = 1 << 28
+#: Elements of a block, at most.
+_BLOCK = 1 << 26
+#: Extents of a block along the longest mode: primes, so that no offset within a tile maps onto itself.
+_PRIMES = (16777213, 1048573, 65521, 4093, 1021)
 
 
 @dataclass(frozen=True)
@@ -31,23 +37,27 @@ class GuardedBuffer:
     start: int  # of the view in raw, in elements
     strides: tuple[int, ...]  # elements
 
+    @property
+    def pattern(self) -> int:
+        return dtype(self.argument.dtype).poison
+
     def poison(self) -> None:
-        self.raw[...] = POISON[self.argument.dtype]
+        self.raw[...] = self.pattern
 
     def unwritten(self, xp: Xp) -> int:
         """How many elements of the view still hold the guard pattern."""
-        return xp.count(self.view, POISON[self.argument.dtype])
+        return xp.count(self.view, self.pattern)
 
     def trespasses(self, xp: Xp) -> int:
         """How many elements outside the view lost the guard pattern."""
         outside = xp.size(self.raw) - xp.size(self.view)
-        return outside - (xp.count(self.raw, POISON[self.argument.dtype]) - self.unwritten(xp))
+        return outside - (xp.count(self.raw, self.pattern) - self.unwritten(xp))
 
     def trespass_offset(self, xp: Xp) -> int:
         """Offset in elements, from the view's first, of the first guard element that was overwritten."""
         copy = self.raw + 0
-        xp.strided(copy, self.start, tuple(self.view.shape), self.strides)[...] = POISON[self.argument.dtype]
-        return xp.first(copy != POISON[self.argument.dtype])[0] - self.start
+        xp.strided(copy, self.start, tuple(self.view.shape), self.strides)[...] = self.pattern
+        return xp.first(copy != self.pattern)[0] - self.start
 
 
 def layout(argument: Argument, extents: Mapping[str, int], padding: int = 0, odd: bool = False) -> tuple[int, ...]:
@@ -56,21 +66,21 @@ def layout(argument: Argument, extents: Mapping[str, int], padding: int = 0, odd
     Every other stride is a multiple of the argument's alignment, `padding` units more than needed; with `odd`, modes
     of extent 1 get stride 3, which no rule allows.
     """
-    unit = max(1, argument.alignment // BYTES[argument.dtype])
+    unit = max(1, argument.alignment // dtype(argument.dtype).bytes)
+    own = dict(zip(argument.shape, shape_of(argument, extents), strict=True))
     inner = argument.contiguous or argument.shape[-1]
     strides = {inner: 1}
-    reach = max(1, extents[inner])
+    reach = max(1, own[inner])
     for mode in reversed([mode for mode in argument.shape if mode != inner]):
         strides[mode] = (-(-reach // unit) + padding) * unit
-        reach = strides[mode] * max(1, extents[mode])
-    return tuple(3 if odd and extents[mode] == 1 else strides[mode] for mode in argument.shape)
+        reach = strides[mode] * max(1, own[mode])
+    return tuple(3 if odd and own[mode] == 1 else strides[mode] for mode in argument.shape)
 
 
 def buffer_bytes(argument: Argument, problem: Problem) -> int:
     """Bytes that `make_buffer` will allocate."""
-    extents = problem.extents()
-    strides = layout(argument, extents, problem.padding, problem.odd_strides)
-    return _elements(argument, tuple(extents[m] for m in argument.shape), strides) * BYTES[argument.dtype]
+    strides = layout(argument, problem.extents, problem.padding, problem.odd_strides)
+    return _elements(argument, shape_of(argument, problem.extents), strides) * dtype(argument.dtype).bytes
 
 
 def make_buffer(xp: Xp, argument: Argument, problem: Problem, aligned: bool = False) -> GuardedBuffer:
@@ -78,49 +88,59 @@ def make_buffer(xp: Xp, argument: Argument, problem: Problem, aligned: bool = Fa
 
     The base has the argument's alignment and no more, or with `aligned` that of the allocator, for timing.
     """
-    extents = problem.extents()
-    shape = tuple(extents[mode] for mode in argument.shape)
-    strides = layout(argument, extents, problem.padding, problem.odd_strides)
-    raw = xp.allocate(_elements(argument, shape, strides), BYTES[argument.dtype])
-    start = _front(argument) if not aligned else GUARD_BYTES // BYTES[argument.dtype]
+    size = dtype(argument.dtype).bytes
+    shape = shape_of(argument, problem.extents)
+    strides = layout(argument, problem.extents, problem.padding, problem.odd_strides)
+    raw = xp.allocate(_elements(argument, shape, strides), size)
+    start = _front(argument) if not aligned else GUARD_BYTES // size
     buffer = GuardedBuffer(argument, raw, xp.strided(raw, start, shape, strides), start, strides)
     buffer.poison()
     return buffer
 
 
-def operand_values(xp: Xp, argument: Argument, problem: Problem, seed: int) -> Array:
-    """Return an input's bits, dense, in the shape of its modes: they depend on the seed, not on the layout."""
-    extents = problem.extents()
-    shape = tuple(extents[mode] for mode in argument.shape)
+def random_values(xp: Xp, argument: Argument, problem: Problem, seed: int) -> Array:
+    """Draw an input's numbers in float32, dense, in the shape of its modes, as the problem's fill says.
+
+    Where that is `nonfinite` they are integers: which of them become NaN or infinite is the family's choice.
+    """
+    shape = shape_of(argument, problem.extents)
     seed = seed_of(seed, problem.name, argument.name)
-    if problem.fill == "normal":
-        values = xp.normal(shape, seed)
-    else:
-        values = xp.integers(shape, -2, 2, seed)
-    if problem.fill == "nonfinite" and argument.name == "a" and xp.size(values):
-        rows, depth = shape[-2], shape[-1]
-        values[..., 0, depth // 2] = float("nan")
-        values[..., rows // 2, 0] = float("inf")
-        values[..., rows - 1, depth - 1] = float("-inf")
-    return xp.encode(values, argument.dtype)
+    return xp.normal(shape, seed) if problem.fill == "normal" else xp.integers(shape, -2, 2, seed)
 
 
-def fill(xp: Xp, buffer: GuardedBuffer, problem: Problem, seed: int) -> None:
-    """Write an input's values into its buffer; a large tile repeats a block of rows, to save time and memory."""
-    if xp.size(buffer.view) <= _LARGE:
-        buffer.view[...] = operand_values(xp, buffer.argument, problem, seed)
+def fill(buffer: GuardedBuffer, problem: Problem, draw: Callable[[Problem], Array]) -> None:
+    """Write an input's values into its buffer; a large one repeats a block along its longest mode.
+
+    `draw(problem)` gives the input's bits for a problem, dense.
+    """
+    argument, shape = buffer.argument, tuple(buffer.view.shape)
+    if prod(shape) <= _LARGE:
+        buffer.view[...] = draw(problem)
         return
-    rows = buffer.view.shape[-2]
-    block = Problem(**{**problem.__dict__, "m": min(rows, _BLOCK_ROWS)})
-    values = operand_values(xp, buffer.argument, block, seed)
-    for first in range(0, rows, _BLOCK_ROWS):
-        part = buffer.view[:, first : first + _BLOCK_ROWS]
-        part[...] = values[:, : part.shape[1]]
+    axis = max(range(len(shape)), key=lambda i: shape[i])
+    rest = prod(shape) // shape[axis]
+    extent = min(shape[axis], next((p for p in _PRIMES if p * rest <= _BLOCK), _PRIMES[-1]))
+    mode = argument.shape[axis]
+    sizes = tuple((name, extent if name == mode else size) for name, size in problem.sizes)
+    values = draw(replace(problem, sizes=sizes))
+    for first in range(0, shape[axis], extent):
+        length = min(extent, shape[axis] - first)
+        part, block = [slice(None)] * len(shape), [slice(None)] * len(shape)
+        part[axis], block[axis] = slice(first, first + length), slice(length)
+        buffer.view[tuple(part)] = values[tuple(block)]
+
+
+def quiet_nan(argument: Argument) -> int:
+    """Bits of a quiet NaN of an argument's dtype. Raises ValueError where it has none."""
+    pattern = dtype(argument.dtype).nan
+    if pattern is None:
+        raise ValueError(f"{argument.name}: {argument.dtype} has no NaN to show that it is not read")
+    return pattern
 
 
 def fill_nan(buffer: GuardedBuffer) -> None:
-    """Fill an operand that must not be read with quiet NaNs."""
-    buffer.view[...] = NAN[buffer.argument.dtype]
+    """Fill an input that must not be read with quiet NaNs."""
+    buffer.view[...] = quiet_nan(buffer.argument)
 
 
 def seed_of(*parts: object) -> int:
@@ -130,9 +150,9 @@ def seed_of(*parts: object) -> int:
 
 def _front(argument: Argument) -> int:
     """Elements in front of the view: a guard band, and one unit so that the base has no alignment to spare."""
-    return (GUARD_BYTES + argument.alignment) // BYTES[argument.dtype]
+    return (GUARD_BYTES + argument.alignment) // dtype(argument.dtype).bytes
 
 
 def _elements(argument: Argument, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     reach = 0 if 0 in shape else 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
-    return _front(argument) + reach + GUARD_BYTES // BYTES[argument.dtype]
+    return _front(argument) + reach + GUARD_BYTES // dtype(argument.dtype).bytes

@@ -20,9 +20,10 @@ PROTOCOL = 1
 
 @dataclass(frozen=True)
 class Validation:
-    """What to validate on: `standard` or {m, n, k, l} each; launches per problem; seed (None: a fresh one).
+    """What to validate on; launches per problem; seed (None: a fresh one).
 
-    `names` are globs that select problems, `max_elements` leaves out those with a larger matrix.
+    `problems` is `standard` or extents by the names of modes in lower case. `names` are globs
+    that select problems, `max_elements` leaves out those with a larger tensor.
     """
 
     problems: str | Sequence[Mapping[str, int]] = "standard"

@@ -12,23 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warpwright.plan.types import Argument, Barrier, Buffer, Constant, Mma, Plan, Role, TmaCopy, Violation
+from warpwright.plan.stored import PlanError, plan_from_json
+from warpwright.plan.types import Plan
 
-__all__ = ["LIBRARY", "ORIGIN", "Origin", "Variant", "VariantError", "load_variant", "plan_from_json"]
+__all__ = ["LIBRARY", "ORIGIN", "Origin", "Variant", "VariantError", "load_variant"]
 
 LIBRARY = "kernel.so"
 ORIGIN = "variant.json"
-
-_PARTS: Mapping[str, type] = {
-    "buffers": Buffer,
-    "barriers": Barrier,
-    "roles": Role,
-    "tma": TmaCopy,
-    "constants": Constant,
-    "arguments": Argument,
-    "violations": Violation,
-}
-_TUPLES = ("shape", "ids", "box")
 
 
 class VariantError(Exception):
@@ -65,22 +55,12 @@ class Variant:
         return self.folder / LIBRARY
 
 
-def plan_from_json(value: Mapping[str, Any]) -> Plan:
-    """Rebuild a Plan from plan.json's object. Raises VariantError when it is not one."""
-    try:
-        fields = dict(value)
-        for name, part in _PARTS.items():
-            fields[name] = tuple(part(**_tuples(item)) for item in fields.get(name, ()))
-        fields["mma"] = Mma(**fields["mma"])
-        fields["cluster"] = tuple(fields["cluster"])
-        return Plan(**fields)
-    except (KeyError, TypeError) as error:
-        raise VariantError(f"plan.json does not describe a plan of this version ({error}); plan it again") from None
-
-
 def load_variant(folder: Path) -> Variant:
     """Read a variant's folder. Raises VariantError when a file is missing, damaged or not of the same build."""
-    plan = plan_from_json(_read(folder / "plan.json"))
+    try:
+        plan = plan_from_json(_read(folder / "plan.json"))
+    except PlanError as error:
+        raise VariantError(f"{folder}: {error}") from None
     library = folder / LIBRARY
     if not library.is_file():
         raise VariantError(f"{library}: missing; build the variant first")
@@ -107,10 +87,6 @@ def load_variant(folder: Path) -> Variant:
         toolchain=build["toolchain"],
     )
     return Variant(folder, plan, origin)
-
-
-def _tuples(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if key in _TUPLES else value for key, value in item.items()}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -13,22 +13,18 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from warpwright.device.backend import Backend, make_backend
 from warpwright.device.cases import read_case
-from warpwright.device.check import (
-    DeviceLostError,
-    LaunchRefusedError,
-    ProductCache,
-    Subject,
-    check_problem,
-    load_subject,
-)
+from warpwright.device.check import check_problem
 from warpwright.device.check_case import check_case
 from warpwright.device.contest import run_contest
-from warpwright.device.problems import Problem, listed, standard
+from warpwright.device.memo import Store
+from warpwright.device.problem import Problem, listed, shape_of
+from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, load_subject
 from warpwright.device.variant import load_variant
 
 __all__ = ["main", "select_problems"]
@@ -37,7 +33,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 
 def main(arguments: list[str]) -> int:
-    """Serve requests until stdin ends; `arguments` is the backend's `module:callable`."""
+    """Serve requests until stdin ends; `arguments`: the backend's `module:callable`, and import folders."""
     # Libraries may print: what they write to stdout goes to stderr, and the protocol has a descriptor of its own.
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -47,22 +43,23 @@ def main(arguments: list[str]) -> int:
         channel.write(json.dumps(event) + "\n")
         channel.flush()
 
+    sys.path += arguments[1:]
     try:
         backend = make_backend(arguments[0])
         tell({"event": "ready", "device": backend.describe()})
     except Exception as error:
         tell({"event": "unusable", "message": f"{type(error).__name__}: {error}"})
         return 1
-    cache = ProductCache(budget=backend.free_bytes() // 4)
+    store = Store(budget=backend.free_bytes() // 4)
     for line in sys.stdin:
         request = json.loads(line)
         try:
             if request["do"] == "validate":
-                finished = _validate(backend, request, cache, tell)
+                finished = _validate(backend, request, store, tell)
             elif request["do"] == "compare":
                 finished = _compare(backend, request, tell)
             else:
-                cache.entries.clear()
+                store.clear()
                 finished = run_contest(backend, request, tell)
         except Exception as error:
             finished = _explain(error, tell)
@@ -72,19 +69,23 @@ def main(arguments: list[str]) -> int:
 
 
 def select_problems(subject: Subject, request: Mapping[str, Any]) -> list[Problem]:
-    """Return a request's problems, `standard` or {m, n, k, l} each; `names` (globs) and `max_elements` keep some."""
+    """Return a request's problems, `standard` or a list of extents; `names` (globs) and `max_elements` keep some."""
     asked = request["problems"]
-    problems = standard(subject.variant.plan, subject.chain.skips) if asked == "standard" else listed(asked)
+    problems = subject.workload.problems(subject.plan) if asked == "standard" else listed(asked, subject.workload.modes)
     most = request.get("max_elements")
+
+    def largest(problem: Problem) -> int:
+        return max(prod(shape_of(argument, problem.extents)) for argument in subject.arguments())
+
     return [
         problem
         for problem in problems
         if any(fnmatchcase(problem.name, glob) for glob in request.get("names", ["*"]))
-        and (most is None or max(problem.m * problem.n, problem.m * problem.k, problem.n * problem.k) <= most)
+        and (most is None or largest(problem) <= most)
     ]
 
 
-def _validate(backend: Backend, request: Mapping[str, Any], cache: ProductCache, tell: Tell) -> bool:
+def _validate(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell) -> bool:
     """Check one variant on every problem; returns whether the context may serve another variant."""
     tell({"event": "beat", "doing": "loading"})
     subject = load_subject(backend, load_variant(Path(request["folder"])))
@@ -96,7 +97,7 @@ def _validate(backend: Backend, request: Mapping[str, Any], cache: ProductCache,
 
         tell({"event": "beat", "doing": f"problem {problem.name}, preparing"})
         try:
-            figures = check_problem(backend, subject, problem, request["repeats"], request["seed"], cache, beat)
+            figures = check_problem(backend, subject, problem, request["repeats"], request["seed"], store, beat)
         except Exception as error:
             if type(error).__name__ != "OutOfMemoryError":  # torch's, which is not imported here
                 raise

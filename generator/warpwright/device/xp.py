@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BYTES", "POISON", "Array", "NumpyXp", "TorchXp", "Xp"]
+from warpwright.dtypes import dtype as described
+
+__all__ = ["Array", "NumpyXp", "TorchXp", "Xp"]
 
 Array = Any  # a numpy array or a torch tensor
 
-#: Size of an element in bytes.
-BYTES = {"f16": 2, "bf16": 2, "f32": 4}
-#: Signalling NaNs: arithmetic and conversions only ever produce quiet ones, so no kernel writes these by computing.
-POISON = {"f16": 0x7D5A, "bf16": 0x7FA5, "f32": 0x7FA5A5A5}
+#: Storage by an element's bytes.
+_BITS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
+#: Types that `encode` and `decode` know.
+_CODED = ("f16", "bf16", "f32")
 #: Elements handled at once where a temporary is needed beside a large buffer.
 _CHUNK = 1 << 28
 
@@ -30,6 +32,12 @@ def _untyped(*functions: Any) -> tuple[Any, ...]:
     return functions
 
 
+def _coded(dtype: str) -> str:
+    if dtype not in _CODED:
+        raise ValueError(f"{dtype}: its bits are not read as numbers here, only those of {', '.join(_CODED)}")
+    return dtype
+
+
 class NumpyXp:
     """numpy on the CPU."""
 
@@ -37,7 +45,6 @@ class NumpyXp:
         self.abs, self.exp, self.tanh, self.where = _untyped(np.abs, np.exp, np.tanh, np.where)
         self.maximum, self.sign, self.rint = _untyped(np.maximum, np.sign, np.rint)
         self.isnan, self.isinf, self.exp2 = _untyped(np.isnan, np.isinf, np.exp2)
-        self._types = {2: np.int16, 4: np.int32}
 
     def erf(self, x: Array) -> Array:
         return np.asarray(_erf(x), dtype=np.float64)
@@ -66,14 +73,15 @@ class NumpyXp:
         return np.random.default_rng(seed).integers(low, high, shape, endpoint=True).astype(np.float32)
 
     def allocate(self, elements: int, size: int) -> Array:
-        return np.empty(elements, dtype=self._types[size])
+        return np.empty(elements, dtype=_BITS[size])
 
     def strided(self, raw: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
         byte_strides = tuple(s * raw.itemsize for s in strides)
         return np.lib.stride_tricks.as_strided(raw[offset:], shape=shape, strides=byte_strides)
 
     def encode(self, values: Array, dtype: str) -> Array:
-        """Round to nearest even into `dtype`; returns bits of the same shape."""
+        """Round to nearest even into `dtype`; returns bits of the same shape. Raises ValueError for one not known."""
+        _coded(dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             single = np.ascontiguousarray(values, dtype=np.float32)
             if dtype == "f32":
@@ -85,10 +93,11 @@ class NumpyXp:
         return np.where(np.isnan(single), np.uint16(0x7FC0), rounded).view(np.int16)
 
     def decode(self, bits: Array, dtype: str) -> Array:
+        """Return bits as float64 numbers. Raises ValueError for a dtype that is not known."""
         with np.errstate(invalid="ignore"):  # signalling NaNs are expected here
-            if dtype == "bf16":
+            if _coded(dtype) == "bf16":
                 return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-            return bits.view({"f16": np.float16, "f32": np.float32}[dtype]).astype(np.float64)
+            return bits.view(described(dtype).numpy).astype(np.float64)
 
     def count(self, bits: Array, pattern: int) -> int:
         """How many elements have exactly this pattern."""
@@ -130,8 +139,10 @@ class TorchXp:
         self.abs, self.exp, self.tanh, self.erf = torch.abs, torch.exp, torch.tanh, torch.erf
         self.where, self.maximum, self.sign, self.rint = torch.where, torch.maximum, torch.sign, torch.round
         self.isnan, self.isinf, self.exp2 = torch.isnan, torch.isinf, torch.exp2
-        self._types = {2: torch.int16, 4: torch.int32}
-        self.dtypes = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+
+    def element(self, dtype: str) -> Any:
+        """torch's name for a dtype."""
+        return getattr(self.torch, described(dtype).torch)
 
     def exponent(self, x: Array) -> Array:
         return self.torch.frexp(x)[1].to(self.torch.float64) - 1.0
@@ -159,16 +170,16 @@ class TorchXp:
         return drawn.to(self.torch.float32)
 
     def allocate(self, elements: int, size: int) -> Array:
-        return self.torch.empty(elements, dtype=self._types[size], device=self.device)
+        return self.torch.empty(elements, dtype=getattr(self.torch, _BITS[size]), device=self.device)
 
     def strided(self, raw: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
         return raw.as_strided(shape, strides, offset)
 
     def encode(self, values: Array, dtype: str) -> Array:
-        return values.to(self.dtypes[dtype]).view(self._types[BYTES[dtype]])
+        return values.to(self.element(_coded(dtype))).view(getattr(self.torch, _BITS[described(dtype).bytes]))
 
     def decode(self, bits: Array, dtype: str) -> Array:
-        return bits.view(self.dtypes[dtype]).to(self.torch.float64)
+        return bits.view(self.element(_coded(dtype))).to(self.torch.float64)
 
     def _chunks(self, bits: Array) -> list[Array]:
         if bits.numel() <= _CHUNK:

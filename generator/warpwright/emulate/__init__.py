@@ -10,17 +10,23 @@
 `run` may be called any number of times on one module: its translation is kept. Each run wants its own outputs
 (`GlobalMemory` counts writes; `unwritten` tells what was left out). Which kinds of finding there are: `KINDS`.
 
-What is modelled: divergence, mbarriers, named and cluster barriers, proxies, TMA with multicast and swizzles, bulk
-groups, wgmma with its register rules, setmaxnreg; tcgen05 and tensor memory of Blackwell (docs/emulator.md says how
-far; it was never compared with a Blackwell GPU). Not modelled: the order of summation in the tensor core, races
-between lanes of one warp (but their order before one lane's arrival is), races on global memory, and caches.
+What is modelled: divergence, barriers of every kind, proxies, copies by the hardware with multicast and swizzles, the
+tensor cores of Hopper and Blackwell with the rules of their registers and memory, register reallocation
+(docs/emulator.md says how far; it was never compared with a Blackwell GPU). Not modelled: the order of summation in the
+tensor core, races between lanes of one warp (but their order before one lane's arrival is), races on global memory, and
+caches.
 
-How it works: `ptx` reads the text, `flow` finds blocks and what differs between lanes, `translate` and `writer`
-turn blocks into Python functions (`alu`, `convert`: arithmetic; `emit*`: the rest), `machine` schedules `state`'s
-fibers through them. `mbarriers`, `barriers`, `fences`, `shared`, `memory`, `tma`, `wgmma`, and for Blackwell
-`tensor_memory`, `tensor_copy` and `tcgen05` are what they call, `order` says what is ordered before what, `stuck`
-explains hangs. Another arch adds modules beside these, a table of handlers beside `emit_data`'s and `emit_tcgen05`'s,
-and its state to `Cta`.
+How it works, package by package, each of which uses only those before it:
+
+    numbers    what instructions that only compute compute, bit for bit
+    ptx        the text: its parts, its reader, its control flow
+    machine    memory, warps, the order of accesses, the scheduler, reports
+    translate  blocks to Python functions; what a `Unit` is
+    units      what the other instructions do, one package for each part of the hardware
+    variant    built variants: their problems, operands and launches, and what is made of the findings
+    mutants    altered kernels, and whether they are noticed
+
+The packages up to `translate` know no unit. Another instruction is a row in its unit (docs/add_an_instruction.md).
 
 The matrix products are small: set OPENBLAS_NUM_THREADS=1 before numpy is imported, or its threads only spin. These
 modules import numpy and ml_dtypes alone.
@@ -30,25 +36,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import setup
-from .findings import KINDS, EmulatorError, Finding, UnsupportedInstruction
-from .launch import Launch, Options, Result, TensorMap, split_box
-from .machine import Machine
-from .memory import GlobalMemory, unwritten
-from .ptx import Module, PtxError, parse
-from .translate import Program, translate
+from warpwright.emulate.machine import start
+from warpwright.emulate.machine.findings import EmulatorError, Finding, Kind, UnsupportedInstruction
+from warpwright.emulate.machine.launch import Launch, Options, Result
+from warpwright.emulate.machine.memory import GlobalMemory, unwritten
+from warpwright.emulate.machine.program import Program
+from warpwright.emulate.machine.scheduler import Machine
+from warpwright.emulate.ptx.reader import parse
+from warpwright.emulate.ptx.syntax import Module, PtxError
+from warpwright.emulate.translate.translator import translate
+from warpwright.emulate.units import UNITS
+from warpwright.emulate.units.tma.tensor_map import TensorMap, split_box
 
 __all__ = [
-    "KINDS", "EmulatorError", "Finding", "GlobalMemory", "Launch", "Module", "Options", "PtxError", "Result",
+    "KINDS", "EmulatorError", "Finding", "GlobalMemory", "Kind", "Launch", "Module", "Options", "PtxError", "Result",
     "TensorMap", "UnsupportedInstruction", "parse", "program", "run", "split_box", "unwritten",
 ]  # fmt: skip
+
+
+#: What kinds of finding a run may report.
+KINDS = UNITS.kinds
 
 
 def program(module: Module, kernel: str | None = None) -> Program:
     """The translation of one kernel of `module` (the only one, without a name), made once."""
     chosen = module.kernel(kernel)
     if chosen.program is None:
-        chosen.program = translate(chosen)
+        chosen.program = translate(chosen, UNITS)
     translated: Program = chosen.program
     return translated
 
@@ -68,7 +82,7 @@ def run(
     `EmulatorError` (the launch); what is wrong with the kernel is in the result's findings.
     """
     machine = Machine(program(module, kernel), launch, dict(tensor_maps), memory, seed, options or Options())
-    setup.check(machine)
+    start.check(machine)
     seconds = machine.run()
     statistics = {
         "warp_instructions": machine.instructions,

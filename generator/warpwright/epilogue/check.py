@@ -10,31 +10,11 @@ from collections.abc import Iterator
 
 from warpwright.epilogue.op import EpilogueOp, EpilogueOperand
 
-__all__ = ["KERNEL_NAMES", "faults"]
+__all__ = ["clashes", "faults"]
 
 _KINDS = ("tile", "vector_m", "vector_n", "scalar")
 #: What the code may read beside `x`, its operands and what it assigns itself.
 _IN_SCOPE = frozenset({"cute", "cutlass", "Float32", "Int32"}) | frozenset(dir(builtins))
-#: Names that the rendered kernels bind: an operand or a temporary of this name would change the kernel around it.
-KERNEL_NAMES = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        a a_block a_box a_dst a_layout a_mask a_mkl a_operand a_smem a_src a_stride a_tiles a_tma ab_empty ab_full
-        accumulator alignment along b b_block b_box b_dst b_layout b_mask b_nkl b_operand b_smem b_src b_stride b_tiles
-        b_tma band batch batches block_x blocks_x box boxes c_dst c_empty c_fill c_full c_layout c_mnl c_read c_slot
-        c_smem c_src c_stride c_tiles c_tma c_values cluster_m cluster_n cluster_tile cluster_tiles column columns
-        columns_left compile_arguments consumer contiguous coordinates cpasync cta_m cta_n cute cutlass d d_box d_dst
-        d_elements d_layout d_mnl d_slot d_smem d_src d_stride d_subtile d_tiles d_tma d_whole depth done dtype e edge
-        extent fill fills first first_column first_row first_tile full gemm gemm_kernel gives_back i identity index j k
-        k_tile k_tiles kind last layout load load_atom load_dst load_src m m_clusters m_tile majors make_mma
-        max_clusters mma mode n n_clusters n_tile op order out peer per_batch read row rows rows_left scratch shape
-        share shares smem smem_layout smem_tensor stage step storage store store_atom store_dst store_edge store_src
-        stream stride subtile subtile_mma subtile_shape subtile_stride subtiles tensor thread thread_idx tile_of
-        tile_step tiles tma tma_partition turn usable_stride values vector warp warp_idx warpgroup whole width within
-        """,
-    )
-)
 
 
 def faults(op: EpilogueOp) -> Iterator[str]:
@@ -59,6 +39,19 @@ def faults(op: EpilogueOp) -> Iterator[str]:
     yield from _code_faults(op, {str(name) for name in names})
 
 
+def clashes(op: EpilogueOp, taken: frozenset[str]) -> Iterator[str]:
+    """Yield every name of a faultless operation that the kernel around it, which binds `taken`, uses itself."""
+    for operand in op.operands:
+        if operand.name in taken:
+            yield f"operand {operand.name!r}: the kernel uses this name itself; choose a longer one"
+    for name in sorted(_stored(ast.parse(op.code)) & taken):
+        yield f"code assigns {name!r}, a name that the kernel uses itself; choose a longer one"
+
+
+def _stored(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
 def _registers_faults(op: EpilogueOp) -> Iterator[str]:
     try:
         found: object = op.registers(16)
@@ -73,10 +66,10 @@ def _operand_faults(op: EpilogueOp, operand: EpilogueOperand) -> Iterator[str]:
     name = operand.name
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         yield f"operand {name!r}: a name is lower-case letters, digits and underscores, and starts with a letter"
-    elif name == "x" or name in KERNEL_NAMES:
-        yield f"operand {name!r}: the kernel uses this name itself; choose a longer one"
-    elif re.search(r"_(\d+|vector|values)$", name):
-        yield f"operand {name!r}: the kernel appends _1, _2, _vector and _values itself; choose another ending"
+    elif name == "x":
+        yield "operand 'x': this is what an operation changes; choose another name"
+    elif re.search(r"_(\d+|vector|rows|columns)$", name):
+        yield f"operand {name!r}: kernels append _1, _2, _vector, _rows and _columns themselves; choose another ending"
     if operand.kind not in _KINDS:
         yield f"operand {name!r}: kind is {operand.kind!r}; it must be one of {', '.join(_KINDS)}"
     if operand.skip_if_zero:
@@ -95,11 +88,9 @@ def _code_faults(op: EpilogueOp, operands: set[str]) -> Iterator[str]:
         yield f"code is no Python: {error}"
         return
     used = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    stored = {node.id for node in used if isinstance(node.ctx, ast.Store)}
+    stored = _stored(tree)
     if "x" not in stored:
         yield "code does not assign x, which is both its input and its result"
-    for name in sorted(stored & KERNEL_NAMES):
-        yield f"code assigns {name!r}, a name that the kernel uses itself; choose a longer one"
     scratch = {"scratch", "consumer", "thread"} if op.shared_bytes else set()
     for name in sorted({n.id for n in used} - stored - operands - scratch - _IN_SCOPE - {"x"}):
         yield f"code reads {name!r}, which is neither x nor an operand nor one of cute, cutlass, Float32 and Int32"

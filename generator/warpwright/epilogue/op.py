@@ -26,7 +26,8 @@ ErrorBound = Callable[[Any, Any, Any, Mapping[str, Any]], Any]
 class EpilogueOperand:
     """One operand: a `tile` of shape (M, N) (dtype and major from kernel.c), a vector along M or N, or a scalar.
 
-    `skip_if_zero` names a scalar operand of the same operation: where that is zero, a tile is never read.
+    `skip_if_zero` names a scalar operand of the same operation: where that is zero, the tile is never read and the
+    operation left out.
     """
 
     name: str

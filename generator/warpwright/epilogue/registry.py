@@ -7,16 +7,19 @@ import importlib.util
 import os
 from pathlib import Path
 
-from warpwright.epilogue.check import faults
+from warpwright.epilogue.check import clashes, faults
 from warpwright.epilogue.op import EpilogueOp
+from warpwright.errors import VocabularyError
 
 __all__ = ["OPS_VARIABLE", "OpError", "folders", "get", "names", "source_path"]
 
 OPS_VARIABLE = "WARPWRIGHT_OPS"
 
 
-class OpError(Exception):
+class OpError(VocabularyError):
     """An operation's file cannot be used; the message names the file, the fault and the way out."""
+
+    field = "kernel.epilogue"
 
 
 def folders() -> list[Path]:
@@ -76,6 +79,14 @@ def source_path(name: str) -> Path:
     return index[name]
 
 
-def get(name: str) -> EpilogueOp:
-    """Return an operation by name. Raises OpError when there is none or its file is faulty."""
-    return _get(source_path(name))
+def get(name: str, taken: frozenset[str] = frozenset()) -> EpilogueOp:
+    """Return an operation by name. Raises OpError when there is none or its file is faulty.
+
+    It is faulty, too, where one of its names is `taken` by the kernel that it is to become a part of.
+    """
+    path = source_path(name)
+    op = _get(path)
+    found = list(clashes(op, taken)) if taken else []
+    if found:
+        raise OpError(f"{path}: {'; '.join(found)}; see docs/epilogue.md")
+    return op

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
 
+from warpwright.archs import H200, Device, arch
+from warpwright.device.problem import size_text
+from warpwright.families import target, workload
 from warpwright.plan import tables
-from warpwright.plan.arch import H200, Device, arch
-from warpwright.plan.prediction import predict
-from warpwright.plan.types import Plan
+from warpwright.plan.types import Buffer, KernelPlan, Plan
 
 __all__ = ["explain"]
 
-
-class Extents(Protocol):
-    """A batched GEMM's extents, in elements."""
-
-    @property
-    def m(self) -> int: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def k(self) -> int: ...
-    @property
-    def l(self) -> int: ...  # noqa: E743
+_SPACES = {"tensor": "Tensor memory", "global": "Workspace of a CTA in global memory"}
 
 
-def explain(plan: Plan, problem: Extents, device: Device = H200) -> str:
-    """Return the derivation of a plan, with the predicted time of a problem, as plain text."""
+def explain(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> str:
+    """Return the derivation of a plan, with the predicted time of a problem ({"M": 4096, ...}), as plain text."""
     if not plan.legal:
         reasons = "\n".join(f"  {v.rule}: {v.message}" for v in plan.violations)
         return f"{plan.label}\n\nIllegal:\n{reasons}\n"
-    extents = f"{problem.m}x{problem.n}x{problem.k}" + (f"x{problem.l}" if problem.l != 1 else "")
-    sections = [
-        plan.label,
-        _section("Warps", tables.roles_table(plan) + "\n" + _occupancy(plan)),
-        _section(f"Shared memory: {plan.shared_bytes} of {arch(plan.arch).shared_bytes} B", tables.memory_table(plan)),
-        _section("Barriers: arrivals and bytes per phase", tables.barrier_table(plan)),
-        _section("TMA boxes, innermost extent first", _tma_table(plan)),
-        _section("Numbers", _numbers(plan)),
-        _section(f"Predicted time of {extents} on {device.name}", _prediction(plan, problem, device)),
-    ]
+    sections = [plan.label]
+    for kernel in plan.kernels:
+        head = f"{kernel.name}: " if len(plan.kernels) > 1 else ""
+        sections += [_section(head + title, body) for title, body in _kernel(plan, kernel) if body]
+    sections.append(_section("Numbers", _numbers(plan)))
+    modes = workload(plan.family).modes
+    size = size_text({mode.lower(): extent for mode, extent in extents.items()}, modes)
+    size = f"{modes[0]} = {size}" if len(modes) == 1 else size
+    title = f"Predicted time of {size} on {device.name}"
+    sections.append(_section(title, _prediction(plan, extents, device)))
     return "\n\n".join(sections) + "\n"
 
 
@@ -47,49 +37,65 @@ def _section(title: str, body: str) -> str:
     return f"{title}\n{body}"
 
 
-def _occupancy(plan: Plan) -> str:
+def _kernel(plan: Plan, kernel: KernelPlan) -> list[tuple[str, str]]:
+    memory = f"Shared memory: {tables.memory_total(kernel, arch(plan.arch))}"
+    return [
+        ("Warps", tables.roles_table(kernel) + "\n" + _occupancy(plan, kernel)),
+        (memory, tables.memory_table(kernel)),
+        *((title, _space(kernel, space)) for space, title in _SPACES.items()),
+        ("Barriers: arrivals and bytes per phase", tables.barrier_table(kernel) if kernel.barriers else ""),
+        ("TMA copies: boxes, innermost extent first", _copies(kernel)),
+    ]
+
+
+def _space(kernel: KernelPlan, space: str) -> str:
+    found: list[Buffer] = [buffer for buffer in kernel.buffers if buffer.space == space]
+    rows = [("buffer", "offset", "size", "use")]
+    rows += [(b.name, str(b.offset), str(b.bytes), b.note) for b in found]
+    return tables.text_table(rows) if found else ""
+
+
+def _occupancy(plan: Plan, kernel: KernelPlan) -> str:
     limits = arch(plan.arch)
-    by_memory = (limits.shared_bytes + 1024) // (plan.shared_bytes + 1024)  # the system takes 1 KiB per CTA
-    by_registers = max(1, limits.registers // (plan.threads * plan.entry_registers))
-    by_threads = 2048 // plan.threads
-    ctas = min(by_memory, by_registers, by_threads)
+    room = {
+        "shared memory": limits.shared_per_sm // (kernel.shared_bytes + limits.shared_reserved),
+        "registers": max(1, limits.registers // (kernel.threads * kernel.entry_registers)),
+        "threads": limits.threads_per_sm // kernel.threads,
+    }
+    if kernel.ctas_per_sm:
+        room["the design"] = kernel.ctas_per_sm
+    allowed = ", ".join(f"{name} {ctas}" for name, ctas in room.items())
     return (
-        f"    {plan.threads} threads, {plan.entry_registers} registers each at entry, "
-        f"{plan.facts['accumulators']} accumulators per consumer thread\n"
-        f"    {_count(ctas, 'CTA')} per SM "
-        f"(shared memory allows {by_memory}, registers {by_registers}, threads {by_threads})"
+        f"    {kernel.threads} threads, {kernel.entry_registers} registers each at entry\n"
+        f"    {_count(min(room.values()), 'CTA')} per SM (allowed by {allowed})"
     )
 
 
-def _tma_table(plan: Plan) -> str:
-    rows = [("tensor", "direction", "box", "swizzle", "multicast", "instructions")]
-    for t in plan.tma:
-        box = " x ".join(map(str, t.box)) + f" {t.dtype}"
-        rows.append((t.tensor, t.direction, box, t.swizzle, str(t.multicast), str(t.instructions)))
-    return tables.text_table(rows)
+def _copies(kernel: KernelPlan) -> str:
+    rows = [("tensor", "direction", "kind", "box", "swizzle", "multicast", "instructions")]
+    for c in kernel.copies:
+        box = " x ".join(map(str, c.box)) + f" {c.dtype}"
+        rows.append((c.tensor, c.direction, c.kind, box, c.swizzle, str(c.multicast), str(c.instructions)))
+    return tables.text_table(rows) if kernel.copies else ""
 
 
 def _numbers(plan: Plan) -> str:
     rows = [("name", "value", "from")]
-    rows += [(c.name, str(c.value), c.formula) for c in plan.constants]
+    rows += [(c.name, str(c.value), ", ".join(filter(None, (c.expression, c.note)))) for c in plan.constants]
     return tables.text_table(rows)
 
 
-def _prediction(plan: Plan, problem: Extents, device: Device) -> str:
-    p = predict(plan, problem.m, problem.n, problem.k, problem.l, device)
-    if not p.tiles:
+def _prediction(plan: Plan, extents: Mapping[str, int], device: Device) -> str:
+    p = target(plan.family, plan.arch).predict(plan, extents, device)
+    if not all(p.counts.values()):
         return "    nothing to compute: the kernel is not launched"
-    rows = [("clocks per tile", "term")]
+    rows = [("clocks", "term")]
     rows += [(f"{value:.0f}", term) for term, value in p.clocks.items()]
-    rows.append((f"{p.epilogue_clocks:.0f}", "epilogue that nothing hides"))
-    stages = int(plan.facts["stages"])
-    verdict = "enough" if stages >= p.stages_needed else "too few"
+    counts = ", ".join(_count(number, noun) for noun, number in p.counts.items())
+    notes = "".join(f"    {note}\n" for note in p.notes)
     return (
-        f"    {_count(p.tiles, 'tile')} on {_count(p.ctas, 'CTA')}: {_count(p.waves, 'wave')}\n"
-        f"{tables.text_table(rows)}\n"
-        f"    hiding the latency of a load takes {_count(p.stages_needed, 'stage')}; {stages} are {verdict}\n"
-        f"    {p.seconds * 1e6:.1f} us, {p.tflops:.0f} TFLOP/s, bound by {p.bound}; "
-        "without the epilogue's arithmetic"
+        f"    {counts}\n{tables.text_table(rows)}\n{notes}"
+        f"    {p.seconds * 1e6:.1f} us, {p.speed:.3g} {p.rate}, bound by {p.bound}"
     )
 
 

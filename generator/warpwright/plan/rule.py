@@ -8,9 +8,11 @@ from typing import Generic, TypeVar
 
 from warpwright.plan.types import Violation
 
-__all__ = ["Rule", "RuleSet", "nearest_of"]
+__all__ = ["Finding", "Rule", "RuleSet", "nearest_of"]
 
 T = TypeVar("T")
+#: (value, limit, nearest legal value), or None where the rule holds.
+Finding = tuple[object, object, object] | None
 
 
 @dataclass(frozen=True)
@@ -20,37 +22,33 @@ class Rule(Generic[T]):
     id: str
     field: str
     statement: str
-    check: Callable[[T], Violation | None]
+    predicate: Callable[[T], Finding]
+
+    def check(self, subject: T) -> Violation | None:
+        """Return why `subject` breaks the rule, None where it does not."""
+        found = self.predicate(subject)
+        if found is None:
+            return None
+        value, limit, nearest = (str(part) for part in found)
+        message = f"{self.field} = {value}: {self.statement} (limit: {limit}; nearest legal: {nearest})"
+        return Violation(self.id, self.field, value, limit, nearest, message)
 
 
 class RuleSet(Generic[T]):
-    """An ordered collection of rules; `add` is a decorator.
-
-    A predicate returns None where the rule holds, else (value, limit, nearest legal value).
-    """
+    """An ordered collection of rules; `add` is a decorator of predicates."""
 
     def __init__(self) -> None:
         self.rules: list[Rule[T]] = []
 
-    def add(self, id: str, field: str) -> Callable[[Callable[[T], tuple[object, object, object] | None]], None]:
-        def decorate(predicate: Callable[[T], tuple[object, object, object] | None]) -> None:
-            statement = " ".join((predicate.__doc__ or "").split())
-
-            def check(subject: T) -> Violation | None:
-                found = predicate(subject)
-                if found is None:
-                    return None
-                value, limit, nearest = (str(part) for part in found)
-                message = f"{field} = {value}: {statement} (limit: {limit}; nearest legal: {nearest})"
-                return Violation(id, field, value, limit, nearest, message)
-
-            self.rules.append(Rule(id, field, statement, check))
+    def add(self, id: str, field: str) -> Callable[[Callable[[T], Finding]], None]:
+        def decorate(predicate: Callable[[T], Finding]) -> None:
+            self.rules.append(Rule(id, field, " ".join((predicate.__doc__ or "").split()), predicate))
 
         return decorate
 
     def violations(self, subject: T) -> tuple[Violation, ...]:
         """Return every violation, in the rules' order."""
-        return tuple(v for rule in self.rules if (v := rule.check(subject)) is not None)
+        return tuple([violation for rule in self.rules if (violation := rule.check(subject))])
 
 
 def nearest_of(value: int, legal: Iterable[int]) -> int | str:

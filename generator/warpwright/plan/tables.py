@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warpwright.plan.types import Plan
+from warpwright.archs import Arch
+from warpwright.plan.types import KernelPlan, Plan
 
-__all__ = ["barrier_table", "constants_block", "memory_table", "roles_table", "text_table"]
+__all__ = ["barrier_table", "constants_block", "memory_table", "memory_total", "roles_table", "text_table"]
 
 
 def text_table(rows: Sequence[Sequence[str]], indent: str = "    ") -> str:
@@ -20,36 +21,44 @@ def text_table(rows: Sequence[Sequence[str]], indent: str = "    ") -> str:
     return "\n".join(lines)
 
 
-def roles_table(plan: Plan) -> str:
+def roles_table(kernel: KernelPlan) -> str:
     """Return the warps of each role, their registers after reallocation and what they do."""
     rows = [("role", "warps", "registers", "duty")]
-    for role in plan.roles:
+    for role in kernel.roles:
         last = role.first_warp + role.warps - 1
         warps = str(role.first_warp) if role.warps == 1 else f"{role.first_warp}..{last}"
         rows.append((role.name, warps, str(role.registers or "-"), role.duty))
     return text_table(rows)
 
 
-def memory_table(plan: Plan) -> str:
-    """Return the shared-memory map: offsets and sizes in bytes."""
+def memory_total(kernel: KernelPlan, arch: Arch) -> str:
+    """Return the bytes of shared memory that the launch asks for, of those that one of the SM's CTAs may have."""
+    share = arch.shared_per_sm // (kernel.ctas_per_sm or 1) - arch.shared_reserved
+    buffers = [buffer for buffer in kernel.buffers if buffer.space == "shared"]
+    end = max((buffer.offset + buffer.bytes for buffer in buffers), default=0)
+    rounded = f" (rounded up to {max(b.alignment for b in buffers)})" if buffers and end < kernel.shared_bytes else ""
+    return f"{kernel.shared_bytes} of {min(arch.shared_bytes, share)} B{rounded}"
+
+
+def memory_table(kernel: KernelPlan) -> str:
+    """Return the map of each space: offsets and sizes in bytes (columns in tensor memory)."""
     rows = [("buffer", "offset", "bytes", "shape", "swizzle", "use")]
-    for b in plan.buffers:
+    for b in kernel.buffers:
         shape = " x ".join(map(str, b.shape)) + f" {b.dtype}"
-        rows.append((b.name, str(b.offset), str(b.bytes), shape, b.swizzle, b.note))
+        use = b.note if b.space == "shared" else f"{b.note} ({b.space} memory)"
+        rows.append((b.name, str(b.offset), str(b.bytes), shape, b.swizzle, use))
     return text_table(rows)
 
 
-def barrier_table(plan: Plan) -> str:
+def barrier_table(kernel: KernelPlan) -> str:
     """Return each barrier's contract: arrivals and bytes per phase, who waits, who arrives."""
     rows = [("barrier", "kind", "stages", "arrivals", "bytes", "waits", "arrives")]
-    for b in plan.barriers:
+    for b in kernel.barriers:
         kind = f"{b.kind} {','.join(map(str, b.ids))}" if b.ids else b.kind
         rows.append((b.name, kind, str(b.stages), str(b.arrivals), str(b.transaction_bytes), b.waits, b.arrives))
     return text_table(rows)
 
 
 def constants_block(plan: Plan) -> str:
-    """Return the constants as Python assignments, each with its formula."""
-    left = [f"{c.name} = {c.value}" for c in plan.constants]
-    width = max(map(len, left))
-    return "\n".join(f"{text.ljust(width)}  # {c.formula}" for text, c in zip(left, plan.constants, strict=True))
+    """Return the constants as Python assignments, each as a person would write it, with what it is."""
+    return "\n".join(f"{c.name} = {c.expression or c.value}  # {c.note}" for c in plan.constants)

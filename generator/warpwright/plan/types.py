@@ -1,21 +1,35 @@
-"""The plan of one kernel as plain numbers: what every later stage reads and nothing recomputes.
+"""A plan as plain numbers: what every later stage reads and nothing recomputes.
 
-A `Plan` knows no kernel family: memory map, barriers, roles, TMA boxes, constants and arguments are lists
-that a family's planner fills. Templates print them, the build census and the emulator check against them,
-the device runner calls the kernel by them.
+A `Plan` knows no kernel family: the function that is exported and its arguments, and one `KernelPlan` per kernel that
+it launches, with memory map, barriers, roles, copies and MMAs as lists that a family's planner fills. Templates print
+them, the build census and the emulator check against them, the device runner calls the function by them. Imports the
+standard library only: it travels to GPU hosts inside bundles.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = [
+    "Argument", "ArgumentRole", "Barrier", "Buffer", "Constant", "Copy", "KernelPlan", "Mma", "Plan", "Role", "Space",
+    "Swizzle", "Violation",
+]  # fmt: skip
 
 Swizzle = Literal["none", "32B", "64B", "128B"]
+Space = Literal["shared", "tensor", "global"]
+#: workspace: memory that the caller provides and nobody reads afterwards. grid_limit: how many clusters the device
+#: holds at once; the caller of the checked call need not give it.
+ArgumentRole = Literal["input", "output", "workspace", "grid_limit"]
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """A region of dynamic shared memory; `offset`, `bytes` and `alignment` in bytes from its base."""
+    """A region of one CTA's memory: dynamic shared memory, tensor memory, or its share of a global workspace.
+
+    `offset`, `bytes` and `alignment` count bytes from the base of the space (columns of 32 bit in tensor memory).
+    """
 
     name: str
     offset: int
@@ -25,6 +39,7 @@ class Buffer:
     shape: tuple[int, ...]  # logical extents, the last one being the pipeline stage where there is one
     swizzle: Swizzle
     note: str
+    space: Space = "shared"
 
 
 @dataclass(frozen=True)
@@ -44,6 +59,7 @@ class Barrier:
     arrives: str  # who arrives, in words
     ids: tuple[int, ...] = ()  # hardware ids of named barriers
     buffer: str = ""  # name of the Buffer that holds the mbarriers
+    partial: bool = False  # the last phases of a problem may bring fewer bytes
 
 
 @dataclass(frozen=True)
@@ -58,10 +74,14 @@ class Role:
 
 
 @dataclass(frozen=True)
-class TmaCopy:
-    """One TMA atom: `box` in elements, innermost first; `instructions` per pipeline stage and CTA."""
+class Copy:
+    """One kind of asynchronous copy between global and shared memory; `instructions` per pipeline stage and CTA.
 
-    tensor: str
+    tensor: through a tensor map, `box` in elements, innermost first. bulk: a run of bytes without one, `box` holding
+    the elements of a whole run.
+    """
+
+    tensor: str  # name of the Argument
     direction: Literal["load", "store"]
     dtype: str
     box: tuple[int, ...]
@@ -69,23 +89,47 @@ class TmaCopy:
     multicast: int  # CTAs that receive one box
     instructions: int
     buffer: str  # name of the Buffer that it fills or drains
+    kind: Literal["tensor", "bulk"] = "tensor"
+    modes: tuple[str, ...] = ()  # the tensor's modes in the kernel's order, where it is not the Argument's
+
+
+@dataclass(frozen=True)
+class Mma:
+    """A tensor-core instruction and how often one warpgroup issues it per pipeline stage.
+
+    instruction: the PTX opcode. sass: the machine instruction with its shape (HGMMA.64x256x16). pairs: PTX opcodes with
+    the machine instruction of each: the SASS may hold no more of it, since ptxas adds them where it must serialise.
+    """
+
+    instruction: str
+    sass: str
+    m: int
+    n: int
+    k: int
+    per_stage: int
+    pairs: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A named number of the rendered kernel, with the formula that gave it."""
+    """A named number of the rendered module: its value, and how the source gives it.
+
+    `expression` is Python over the constants before it, "" where the value itself stands; `note` says what it is.
+    """
 
     name: str
     value: int | float | str
-    formula: str
+    note: str
+    expression: str = ""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of the built kernel, in call order.
+    """One argument of the exported function, in call order.
 
-    tensor: `shape` and `modes` name extents ("L", "M", "K"); `contiguous` names the mode of stride 1.
-    vector: one extent, contiguous. scalar: `dtype` f32 or i32.
+    tensor: `shape` names extents ("L", "M", "K"); `contiguous` names the mode of stride 1.
+    vector: one extent, contiguous. scalar: `dtype` f32 or i32. Extents beyond 31 bits, where they are legal, are 64-bit
+    in the function's interface.
     """
 
     name: str
@@ -93,9 +137,14 @@ class Argument:
     dtype: str
     shape: tuple[str, ...] = ()
     contiguous: str = ""
-    output: bool = False
+    role: ArgumentRole = "input"
     alignment: int = 16  # bytes, of the base and of every stride but the contiguous one
     meaning: str = ""
+    largest_extent: int = 2**31 - 1
+
+    @property
+    def output(self) -> bool:
+        return self.role == "output"
 
 
 @dataclass(frozen=True)
@@ -111,39 +160,54 @@ class Violation:
 
 
 @dataclass(frozen=True)
-class Mma:
-    """The tensor-core instruction and how often one warpgroup issues it per k-tile."""
+class KernelPlan:
+    """One kernel: its launch, its memory, and who does what in it. `name` is that of its function in the source."""
 
-    instruction: str  # e.g. wgmma.m64n256k16.f32.f16.f16
-    m: int
-    n: int
-    k: int
-    per_k_tile: int
+    name: str
+    threads: int
+    cluster: tuple[int, int, int]
+    shared_bytes: int  # dynamic shared memory that the launch asks for
+    entry_registers: int  # registers per thread at launch
+    buffers: tuple[Buffer, ...] = ()
+    barriers: tuple[Barrier, ...] = ()
+    roles: tuple[Role, ...] = ()
+    copies: tuple[Copy, ...] = ()
+    mmas: tuple[Mma, ...] = ()
+    ctas_per_sm: int | None = None  # that share an SM, by the launch bounds; None: one is promised, more may fit
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything about one kernel that can be said before it is written."""
+    """Everything about one exported function that can be said before it is written.
+
+    `kernel` is what is computed, in the canonical form of the family's kernel model; `design` is how, resolved: the
+    family's own frozen dataclass in which no choice is left to be made. The two together are the variant's identity.
+    An illegal plan has its violations and nothing below them.
+    """
 
     family: str
     arch: str
     label: str
-    point: dict[str, object]  # the canonical form of the Point
-    symbol: str  # exported function name
-    threads: int
-    cluster: tuple[int, int]
-    shared_bytes: int  # dynamic shared memory that the launch asks for
-    entry_registers: int  # registers per thread at launch
-    mma: Mma
-    buffers: tuple[Buffer, ...]
-    barriers: tuple[Barrier, ...]
-    roles: tuple[Role, ...]
-    tma: tuple[TmaCopy, ...]
-    constants: tuple[Constant, ...]
-    arguments: tuple[Argument, ...]
-    facts: dict[str, int | float | str | bool] = field(default_factory=dict)  # family-specific, for templates
+    kernel: Mapping[str, Any]
+    design: Any
     violations: tuple[Violation, ...] = ()
+    entry: str = ""  # name of the host function in the source
+    identity: str = ""  # of the variant, 12 hex digits (plan.identified)
+    symbol: str = ""  # name under which the function is exported, unique per variant (plan.identified)
+    kernels: tuple[KernelPlan, ...] = ()  # in the order of their launches
+    constants: tuple[Constant, ...] = ()
+    arguments: tuple[Argument, ...] = ()
 
     @property
     def legal(self) -> bool:
         return not self.violations
+
+    @property
+    def main(self) -> KernelPlan:
+        """The first kernel that is launched, which does the work; others prepare or finish."""
+        return self.kernels[0]
+
+    @property
+    def shared_bytes(self) -> int:
+        """The most dynamic shared memory that one of the kernels asks for."""
+        return max((kernel.shared_bytes for kernel in self.kernels), default=0)

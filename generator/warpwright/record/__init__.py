@@ -13,7 +13,7 @@ from warpwright.record.evidence import (
     judge,
     stale_because,
 )
-from warpwright.record.folder import Folder, folders_in
+from warpwright.record.folder import Folder, adopt, by_identity, folders_in
 from warpwright.record.ledger import LedgerError, LedgerLine, merge, read_ledger, write_ledger
 from warpwright.record.manifest import rebuild
 
@@ -28,6 +28,8 @@ __all__ = [
     "LedgerError",
     "LedgerLine",
     "Subject",
+    "adopt",
+    "by_identity",
     "folders_in",
     "judge",
     "merge",

@@ -132,7 +132,8 @@ def stale_because(evidence: Evidence, subject: Subject) -> str:
 def judge(subject: Subject, found: Iterable[Evidence]) -> Judgement:
     """Weigh the results found for a legal, rendered variant.
 
-    A folder's own result replaces the ledger's of the same method while it is valid: it is the newer one.
+    A folder's own result replaces the ledger's of the same method while it is valid: it is the newer one. Of several in
+    ledgers (a variant may be part of several configurations) the worst counts.
     """
     valid: dict[str, Evidence] = {}
     stale = []
@@ -140,7 +141,7 @@ def judge(subject: Subject, found: Iterable[Evidence]) -> Judgement:
         reason = stale_because(evidence, subject)
         if reason:
             stale.append((evidence, reason))
-        elif evidence.method not in valid or evidence.origin == "here":
+        elif _counts_before(evidence, valid.get(evidence.method)):
             valid[evidence.method] = evidence
     verdicts = [evidence.status for evidence in valid.values()]
     passed = [name for name in LEVELS if name in valid and valid[name].status in ("correct", "degraded")]
@@ -150,3 +151,9 @@ def judge(subject: Subject, found: Iterable[Evidence]) -> Judgement:
         stale=tuple(stale),
         valid=tuple(valid[name] for name in METHODS if name in valid),
     )
+
+
+def _counts_before(one: Evidence, other: Evidence | None) -> bool:
+    if other is None or one.origin != other.origin:
+        return other is None or one.origin == "here"
+    return STATUSES.index(one.status) < STATUSES.index(other.status)

@@ -7,7 +7,7 @@ be missing: the variant is then simply known less well.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from warpwright.canonical import digest
 from warpwright.record.atomic import read_json, write_json, write_text
 from warpwright.record.evidence import METHODS, STATUSES, Evidence, Subject
 
-__all__ = ["Folder", "folders_in", "parse_evidence"]
+__all__ = ["Folder", "adopt", "by_identity", "folders_in", "parse_evidence"]
 
 _NAME = re.compile(r"(?P<label>.+)-(?P<identity>[0-9a-f]{8,12})")
 
@@ -105,6 +105,40 @@ def folders_in(directory: Path) -> list[Folder]:
         return []
     found = (path for path in directory.iterdir() if _NAME.fullmatch(path.name) and path.is_dir())
     return [Folder(path) for path in sorted(found, key=lambda path: _natural(path.name))]
+
+
+def adopt(folder: Folder, others: Iterable[Path]) -> None:
+    """Take over results of the same variant from other folders, where the folder has none of the method itself.
+
+    A configuration that was renamed, or that shares a variant with another, need not obtain again what is known. Only
+    results for exactly the source in the folder are taken, the worst of several; whether they still hold is judged like
+    any other's. Not builds: their files lie beside them, and the cache has them.
+    """
+    source = folder.source()
+    elsewhere = [other for other in others if other != folder.path] if source is not None else []
+    for method, name in METHODS.items():
+        if method == "built" or not elsewhere or (folder.path / name).exists():
+            continue
+        known = [found for found in (read_json(other / name) for other in elsewhere) if found is not None]
+        own = [
+            found for found in known if found.get("source_sha") == digest(source) and found.get("status") in STATUSES
+        ]
+        if own:
+            write_json(folder.path / name, min(own, key=lambda found: STATUSES.index(found["status"])))
+
+
+def by_identity(out: Path) -> dict[str, list[Path]]:
+    """Return the variant folders of every configuration below `out`, by the identity that their names end with.
+
+    The ledger's folder is none of a configuration: it is committed, and nothing in it was obtained on this machine.
+    """
+    found: dict[str, list[Path]] = {}
+    for directory in sorted(path for path in out.iterdir() if path.name != "ledger") if out.is_dir() else ():
+        for path in directory.iterdir() if directory.is_dir() else ():
+            match = _NAME.fullmatch(path.name)
+            if match:
+                found.setdefault(match["identity"], []).append(path)
+    return found
 
 
 def _natural(name: str) -> tuple[list[str | int], str]:

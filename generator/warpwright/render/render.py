@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import importlib.metadata
-from collections.abc import Callable
-from typing import Any
 
-from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2 import FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from warpwright.plan import identity, tables
+from warpwright.families import target
+from warpwright.plan import tables
 from warpwright.plan.types import Plan
-from warpwright.resources import templates
+from warpwright.resources import cache_root, templates
 
 __all__ = ["render"]
 
 
+def _compiled() -> FileSystemBytecodeCache | None:
+    """Where compiled templates are kept, by content: a run that finds its work done spends half its time on them."""
+    folder = cache_root() / "templates"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a cache that cannot be written is none
+        return None
+    return FileSystemBytecodeCache(str(folder))
+
+
 @functools.cache
 def _environment() -> ImmutableSandboxedEnvironment:
-    return ImmutableSandboxedEnvironment(
+    environment = ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(templates()),
         undefined=StrictUndefined,
         autoescape=False,  # Python source, not HTML
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=_compiled(),
     )
+    environment.globals |= {name: getattr(tables, name) for name in tables.__all__}
+    return environment
 
 
 @functools.cache
@@ -36,29 +47,22 @@ def dsl_version() -> str:
     return f"nvidia-cutlass-dsl {importlib.metadata.version('nvidia-cutlass-dsl')}"
 
 
-def render(plan: Plan, config: str) -> str:
-    """Return the source of a legal plan's kernel; `config` is the file name that its header gives.
+def render(plan: Plan) -> str:
+    """Return the source of a legal plan's kernels: the same bytes whichever configuration asks for them.
 
     Raises ValueError for an illegal plan: there is nothing to render.
     """
     if not plan.legal:
         raise ValueError(f"{plan.label} is illegal: {plan.violations[0].message}")
-    family: Callable[[Plan], dict[str, Any]] = importlib.import_module(
-        f"warpwright.render.{plan.family}_{plan.arch}"
-    ).context
-    text = (
+    family = target(plan.family, plan.arch)
+    return (
         _environment()
-        .get_template(f"{plan.family}/{plan.arch}/kernel.py.j2")
+        .get_template(family.template)
         .render(
             plan=plan,
-            config=config,
-            identity=identity(plan),
+            arch=family.arch,
+            identity=plan.identity,
             toolchain=dsl_version(),
-            roles_table=tables.roles_table(plan),
-            memory_table=tables.memory_table(plan),
-            barrier_table=tables.barrier_table(plan),
-            constants_block=tables.constants_block(plan),
-            **family(plan),
+            **family.words(plan),
         )
     )
-    return text

@@ -9,13 +9,18 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
-from warpwright.epilogue.registry import OpError
-from warpwright.spec import fields
+from pydantic import BaseModel
+
+from warpwright import families
+from warpwright.canonical import plain
+from warpwright.errors import VocabularyError
 from warpwright.spec.check import Fault, check
 from warpwright.spec.errors import SpecError, SpecErrors
-from warpwright.spec.schema import PointFields, SpecFile
+from warpwright.spec.fields import Fields, nearest_name
+from warpwright.spec.places import family_of, items, swept_field, unknown_first, value_at
+from warpwright.spec.schema import file_model, point_model
 from warpwright.spec.spec import Spec
-from warpwright.spec.sweep import LIMIT, overlay, size, written_out
+from warpwright.spec.sweep import LIMIT, overlay, size
 from warpwright.spec.where import Predicate, PredicateError
 from warpwright.spec.yaml_nodes import Document, Path, compose, dotted, show
 
@@ -36,13 +41,15 @@ def load(path: str | os.PathLike[str]) -> Spec:
         raise SpecErrors([SpecError(file, 0, 0, "", None, f"cannot be read: {reason}")]) from None
     try:
         return _Loader(compose(text, file)).load()
-    except OpError as error:  # a file or folder of the user's own operations, not the YAML file
-        raise SpecErrors([SpecError(file, 0, 0, "kernel.epilogue", None, str(error))]) from None
+    except VocabularyError as error:  # what a user added to a vocabulary, not the YAML file
+        raise SpecErrors([SpecError(file, 0, 0, error.field, None, str(error))]) from None
 
 
 class _Loader:
     def __init__(self, document: Document) -> None:
         self.document = document
+        self.fields = Fields(family_of(document.data))
+        self.point_model = point_model(self.fields.family)
         self.errors = [*document.errors, *(self.refused(path, error) for path, error in document.bad.items())]
         self.places: list[Path] = [("sweep",)]  # of the products of the sweep
         self.meant: set[Path] = set()  # fields that misspelt keys stand for: they are not missing as well
@@ -51,14 +58,15 @@ class _Loader:
     def load(self) -> Spec:
         data = self.document.data
         if not isinstance(data, dict):
-            rule = f"a mapping with the keys {', '.join(_top_keys())}"
+            rule = f"a mapping with the keys {', '.join(self.fields.keys(()))}"
             text = None if data is None else show(data)
             raise SpecErrors(self.errors or [self.error((), "the file", text, rule)])
-        base = written_out({key: data.get(key) for key in ("kernel", "design") if key in data})
-        head = {key: value for key, value in data.items() if key != "sweep"}
-        tree = {**head, **base}
-        faults = check(SpecFile, tree)
-        for path, kind in _unknown_first(faults):
+        self.knownfamily(data)
+        base = {key: data.get(key) for key in ("kernel", "design") if key in data}
+        tree = {key: value for key, value in data.items() if key != "sweep"}
+        model = file_model(self.fields.family)
+        faults = check(model, tree)
+        for path, kind in unknown_first(faults):
             if kind != "missing" or path[0] not in ("kernel", "design"):
                 self.add(path, path, kind, tree)
         products = self.sweep(data)
@@ -66,9 +74,38 @@ class _Loader:
         self.predicates(data.get("where"))
         if self.errors:
             raise SpecErrors(self.errors)
-        spec = Spec.model_validate({**tree, "sweep": products, "source": self.document.file})
+        # A part that the sweep completes would not do alone: the rest of the file is read beside any whole point.
+        spec = self.spec(model, tree, base, products)
         self.points(spec)
         return spec
+
+    def knownfamily(self, data: dict[str, Any]) -> None:
+        """Stop at a family that there is not: what its other fields take cannot be told."""
+        kernel = data.get("kernel")
+        named = kernel.get("family") if isinstance(kernel, dict) else None
+        at: Path = ("kernel", "family")
+        if isinstance(named, str) and named not in families.NAMES and not self.document.is_bad(at):
+            rule = f"one of {', '.join(families.NAMES)}"
+            near = nearest_name(named, families.NAMES) or families.NAMES[0]
+            raise SpecErrors([*self.errors, self.error(at, dotted(at), show(named), rule, near)])
+
+    def spec(self, model: type[BaseModel], tree: dict[str, Any], base: dict[str, Any], products: Products) -> Spec:
+        whole = base
+        for path, values in products[0].items():
+            whole = overlay(whole, path.split("."), values[0])
+        read: Any = model.model_validate({**tree, **whole})
+        return Spec(
+            source=self.document.file,
+            family=self.fields.family,
+            name=read.name,
+            purpose=read.purpose,
+            kernel=base.get("kernel") or {},
+            design=base.get("design") or {},
+            sweep=products,
+            where=read.where,
+            validate=plain(read.validation),
+            bench=plain(read.bench),
+        )
 
     def error(
         self, at: Path, key: str, value: str | None, rule: str, nearest: str = "", nearest_is: str = "legal value"
@@ -81,12 +118,12 @@ class _Loader:
 
     def refused(self, at: Path, error: SpecError) -> SpecError:
         """The error of a value that YAML itself leaves in doubt, with what its field takes."""
-        field = _field(at)
-        takes = fields.rule(field)
+        field = swept_field(at)
+        takes = self.fields.rule(field)
         if not takes:
             return dataclasses.replace(error, nearest="")  # what is legal there cannot be told
-        free_text = "string" in fields.accepts(field)[0]
-        near = fields.nearest(field, error.value) or (error.nearest if free_text else "")
+        free_text = "string" in self.fields.accepts(field)[0]
+        near = self.fields.nearest(field, error.value) or (error.nearest if free_text else "")
         rule = f"{error.rule}; the field takes {takes}"
         return dataclasses.replace(error, key=dotted(field), rule=rule, nearest=near)
 
@@ -98,19 +135,19 @@ class _Loader:
         if kind == "missing":
             if any(field[: len(meant)] == meant[: len(field)] for meant in self.meant):
                 return
-            self.errors.append(self.error(at, key, None, f"missing{note}: {fields.rule(field)}"))
+            self.errors.append(self.error(at, key, None, f"missing{note}: {self.fields.rule(field)}"))
         elif kind == "unknown":
-            names = _top_keys() if len(field) == 1 else fields.keys(field[:-1])
-            near = fields.nearest_name(str(field[-1]), names)
+            names = self.fields.keys(field[:-1])
+            near = nearest_name(str(field[-1]), names)
             if near:
                 self.meant.add((*field[:-1], near))
             rule = "unknown key" if near else f"unknown key: there are {', '.join(names)}"
             self.errors.append(self.error(at, key, None, rule, near, "known key"))
         else:
-            value = _value_at(root, field)
+            value = value_at(root, field)
             mark = self.document.marks.get(at)
             text = mark.text if mark and mark.text is not None else show(value)
-            self.errors.append(self.error(at, key, text, fields.rule(field), fields.nearest(field, value)))
+            self.errors.append(self.error(at, key, text, self.fields.rule(field), self.fields.nearest(field, value)))
 
     def sweep(self, data: dict[str, Any]) -> Products:
         """The products of the sweep, each value checked as if it stood in the field itself."""
@@ -123,7 +160,7 @@ class _Loader:
             return ({},)
         products = []
         self.places = []
-        for at, product in [(("sweep",), sweep)] if isinstance(sweep, dict) else _items(("sweep",), sweep):
+        for at, product in [(("sweep",), sweep)] if isinstance(sweep, dict) else items(("sweep",), sweep):
             if isinstance(product, dict):
                 self.places.append(at)
                 products.append({path: self.values(at, path, values, product) for path, values in product.items()})
@@ -143,8 +180,8 @@ class _Loader:
         here = (*at, key)
         if self.document.is_bad(here):
             return ()
-        if key not in fields.field_paths():
-            near = fields.nearest_name(key, fields.field_paths())
+        if key not in self.fields.paths:
+            near = nearest_name(key, self.fields.paths)
             if near:
                 self.meant.add(tuple(near.split(".")))
             rule = "no field of kernel or design has this path"
@@ -161,8 +198,8 @@ class _Loader:
             self.errors.append(self.error(here, key, None, rule))
             return ()
         for index, value in enumerate(values):
-            tree = written_out(overlay({}, field, value))
-            for path, kind in _unknown_first(self.in_place(key, field, value)):
+            tree = overlay({}, field, value)
+            for path, kind in unknown_first(self.in_place(key, field, value)):
                 self.add((*here, index, *path[len(field) :]), path, kind, tree)
         return values
 
@@ -170,7 +207,7 @@ class _Loader:
         """What is wrong with a value of a swept field, as if it stood in the field itself."""
         known = self.checked.get((key, repr(value)))
         if known is None:
-            found = check(PointFields, written_out(overlay({}, field, value)))
+            found = check(self.point_model, overlay({}, field, value))
             known = {path: kind for path, kind in found.items() if path[: len(field)] == field}
             self.checked[key, repr(value)] = known
         return known
@@ -186,7 +223,7 @@ class _Loader:
                 tree = base
                 for field, values in zip(given, product.values(), strict=True):
                     tree = overlay(tree, field, values[0] if values else None)
-                found = [path for path, kind in check(PointFields, written_out(tree)).items() if kind == "missing"]
+                found = [path for path, kind in check(self.point_model, tree).items() if kind == "missing"]
                 seen[names] = [p for p in found if not any(p[: len(g)] == g for g in (*given, *wrong))]
             for path in seen[names]:
                 lacking.setdefault(path, []).append(index)
@@ -200,11 +237,11 @@ class _Loader:
             self.add(at, path, "missing", base, note)
 
     def predicates(self, where: Any) -> None:
-        for at, text in _items(("where",), where) if isinstance(where, tuple) else []:
+        for at, text in items(("where",), where) if isinstance(where, tuple) else []:
             if not isinstance(text, str) or self.document.is_bad(at):
                 continue
             try:
-                Predicate(text)
+                Predicate(text, self.fields)
             except PredicateError as error:
                 self.errors.append(self.predicate_error(at, error))
 
@@ -222,14 +259,20 @@ class _Loader:
             removed = "; ".join(f"{text} removed {n}" for text, n in zip(spec.where, expansion.removed, strict=True))
             rule = f"leaves none of the {sum(expansion.removed)} points of the sweep ({removed})"
             raise SpecErrors([self.error(("where",), "where", None, rule)])
-        unequal = [point.kernel for point in expansion.points if point.kernel.a.dtype != point.kernel.b.dtype]
-        if unequal:
-            key, a, b = "kernel.b.dtype", unequal[0].a.dtype, unequal[0].b.dtype
-            rule = f"A and B have one dtype, and kernel.a.dtype = {a}"
-            if len(unequal) < len(expansion.points):
-                share = f"{len(unequal)} of {len(expansion.points)} points"
-                rule += f" at {share}; `where: [a.dtype == b.dtype]` drops them"
-            raise SpecErrors([self.error(self.place(spec, key), key, b, rule, a)])
+        self.conflicts(spec)
+
+    def conflicts(self, spec: Spec) -> None:
+        """Report the first kernel whose fields contradict each other, and how to drop such points of a sweep."""
+        conflict = families.family(spec.family).conflict
+        points = spec.expansion.points
+        found = [told for told in (conflict(point.kernel) for point in points) if told is not None]
+        if not found:
+            return
+        first, rule = found[0], found[0].rule
+        if len(found) < len(points):
+            rule += f" at {len(found)} of {len(points)} points; `where: [{first.predicate}]` drops them"
+        at = self.place(spec, first.field)
+        raise SpecErrors([self.error(at, first.field, first.value, rule, first.nearest)])
 
     def place(self, spec: Spec, key: str) -> Path:
         """Where the file gives a field: in its sweep before its base."""
@@ -238,29 +281,3 @@ class _Loader:
                 if key == name or key.startswith(f"{name}."):
                     return (*at, name)
         return tuple(key.split("."))
-
-
-def _unknown_first(faults: Mapping[Path, Fault]) -> list[tuple[Path, Fault]]:
-    return sorted(faults.items(), key=lambda fault: fault[1] != "unknown")
-
-
-def _field(at: Path) -> Path:
-    """The field that a place in the file is for: the value of a sweep stands for the field that it sweeps."""
-    if at[:1] != ("sweep",):
-        return at
-    product = at[2:] if len(at) > 1 and isinstance(at[1], int) else at[1:]
-    return (*str(product[0]).split("."), *product[2:]) if len(product) > 1 else at
-
-
-def _value_at(root: Any, path: Path) -> Any:
-    for step in path:
-        root = root[step]
-    return root
-
-
-def _items(at: Path, values: tuple[Any, ...]) -> list[tuple[Path, Any]]:
-    return [((*at, index), value) for index, value in enumerate(values)]
-
-
-def _top_keys() -> list[str]:
-    return [*fields.keys(())]

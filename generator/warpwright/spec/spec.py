@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pydantic import Field
-
 from warpwright.point import Point
-from warpwright.spec.schema import SpecHead
+from warpwright.spec.fields import Fields
 from warpwright.spec.sweep import Expansion, expand, size
 from warpwright.spec.where import Predicate
 
 __all__ = ["Spec"]
 
 
-class Spec(SpecHead):
+@dataclass(frozen=True)
+class Spec:
     """A validated YAML file: `warpwright.spec.load` makes it.
 
-    `source` is the file's path as it was given. `kernel` and `design` are the file's own trees (epilogue steps
-    written out): a field that every product of the sweep gives may be missing in them. `sweep` is a union of
-    products, each from dotted paths to values.
+    `source` is the file's path as it was given. `kernel` and `design` are the file's own trees: a field that every
+    product of the sweep gives may be missing in them. `sweep` is a union of products, each from dotted paths to values.
+    `validate` is {"problems": "standard" or a list of extents by mode in lower case, "repeats": n}, `bench`
+    {"problems": [...]}.
     """
 
     source: str
-    kernel: dict[str, Any] = Field(default_factory=dict)
-    design: dict[str, Any] = Field(default_factory=dict)
-    sweep: tuple[dict[str, tuple[Any, ...]], ...] = ({},)
+    family: str
+    name: str
+    purpose: str
+    kernel: Mapping[str, Any]
+    design: Mapping[str, Any]
+    sweep: tuple[Mapping[str, tuple[Any, ...]], ...] = ({},)
+    where: tuple[str, ...] = ()
+    validate: Mapping[str, Any] = field(default_factory=dict)
+    bench: Mapping[str, Any] = field(default_factory=dict)
 
     def count(self) -> int:
         """How many combinations the sweep has, before duplicates and `where`; expands nothing."""
@@ -35,8 +43,9 @@ class Spec(SpecHead):
     @cached_property
     def expansion(self) -> Expansion:
         """The points, and what became of the other combinations."""
-        predicates = [Predicate(text) for text in self.where]
-        return expand({"kernel": self.kernel, "design": self.design}, self.sweep, predicates)
+        fields = Fields(self.family)
+        predicates = [Predicate(text, fields) for text in self.where]
+        return expand(self.family, {"kernel": self.kernel, "design": self.design}, self.sweep, predicates)
 
     def points(self) -> list[Point]:
         """The points in the order of the file, the last field of a product fastest, duplicates removed."""

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from warpwright import families
+from warpwright.frozen import Frozen
 from warpwright.point import Point
 from warpwright.spec.where import Predicate
 
-__all__ = ["LIMIT", "Expansion", "combinations", "expand", "overlay", "size", "written_out"]
+__all__ = ["LIMIT", "Expansion", "expand", "overlay", "size"]
 
 #: Most combinations that are expanded: at about 20 us each a load stays well under a second.
 LIMIT = 10_000
 
 Product = Mapping[str, Sequence[Any]]
-Tree = dict[str, Any]
+Tree = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def size(products: Sequence[Product]) -> int:
     return sum(math.prod(len(values) for values in product.values()) for product in products)
 
 
-def overlay(tree: Tree, path: Sequence[str], value: Any) -> Tree:
+def overlay(tree: Tree, path: Sequence[str], value: Any) -> dict[str, Any]:
     """A copy of `tree` in which `path` holds `value`; what is not a mapping on the way there is replaced by one."""
     key, rest = path[0], path[1:]
     if rest:
@@ -47,28 +49,43 @@ def overlay(tree: Tree, path: Sequence[str], value: Any) -> Tree:
     return {**tree, key: value}
 
 
-def written_out(tree: Tree) -> Tree:
-    """A copy of `tree` in which each bare name of the epilogue chain stands as `{op: name}`."""
-    kernel = tree.get("kernel")
-    chain = kernel.get("epilogue") if isinstance(kernel, dict) else None
-    if not isinstance(chain, tuple):
-        return tree
-    steps = tuple({"op": step} if isinstance(step, str) else step for step in chain)
-    return overlay(tree, ("kernel", "epilogue"), steps)
+def _parts(
+    base: Tree, product: Product, part: str, make: Callable[[Any], Frozen]
+) -> tuple[list[int], Callable[[tuple[int, ...]], Frozen]]:
+    """One half of the points of a product: which of its fields decide it, and its model for their values' indices.
 
+    A sweep repeats each kernel for every design and each design for every kernel: a model is made once.
+    """
+    fields = [(index, path.split("."), values) for index, (path, values) in enumerate(product.items())]
+    own = [(index, path, values) for index, path, values in fields if path[0] == part]
+    known: dict[tuple[int, ...], Frozen] = {}
 
-def combinations(base: Tree, products: Sequence[Product]) -> Iterator[Tree]:
-    """The tree of every combination, in order; the last field of a product changes fastest."""
-    for product in products:
-        paths = [path.split(".") for path in product]
-        for values in itertools.product(*product.values()):
+    def get(chosen: tuple[int, ...]) -> Frozen:
+        found = known.get(chosen)
+        if found is None:
             tree = base
-            for path, value in zip(paths, values, strict=True):
-                tree = overlay(tree, path, value)
-            yield written_out(tree)
+            for (_, path, values), index in zip(own, chosen, strict=True):
+                tree = overlay(tree, path, values[index])
+            found = known[chosen] = make(tree[part])
+        return found
+
+    return [index for index, _, _ in own], get
 
 
-def expand(base: Tree, products: Sequence[Product], predicates: Sequence[Predicate]) -> Expansion:
+def _points(family: str, base: Tree, products: Sequence[Product]) -> Iterator[Point]:
+    """The point of every combination, in order; the last field of a product changes fastest."""
+    models = families.family(family)
+    kernels: dict[Frozen, Frozen] = {}  # equal kernels are one object: points are told apart by it
+    for product in products:
+        kernel_fields, kernel = _parts(base, product, "kernel", models.kernel.model_validate)
+        design_fields, design = _parts(base, product, "design", models.design.model_validate)
+        for indices in itertools.product(*(range(len(values)) for values in product.values())):
+            wanted: Any = kernel(tuple(indices[i] for i in kernel_fields))
+            wanted = kernels.setdefault(wanted, wanted)
+            yield Point(family, wanted.arch, wanted, design(tuple(indices[i] for i in design_fields)))
+
+
+def expand(family: str, base: Tree, products: Sequence[Product], predicates: Sequence[Predicate]) -> Expansion:
     """Build the points of checked products over a checked base.
 
     Raises ValueError for more than LIMIT combinations, PredicateError for a predicate that has no truth value
@@ -76,10 +93,12 @@ def expand(base: Tree, products: Sequence[Product], predicates: Sequence[Predica
     """
     if (count := size(products)) > LIMIT:
         raise ValueError(f"the sweep has {count:,} points, more than {LIMIT:,}")
-    unique = dict.fromkeys(Point.model_validate(tree) for tree in combinations(base, products))
+    unique: dict[tuple[int, Any], Point] = {}
+    for point in _points(family, base, products):
+        unique.setdefault((id(point.kernel), point.design), point)
     removed = [0] * len(predicates)
     points = []
-    for point in unique:
+    for point in unique.values():
         failed = next((index for index, predicate in enumerate(predicates) if not predicate.holds(point)), None)
         if failed is None:
             points.append(point)

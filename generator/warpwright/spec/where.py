@@ -12,15 +12,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
 from simpleeval import DEFAULT_OPERATORS, EvalWithCompoundTypes, InvalidExpression  # type: ignore[import-untyped]
 
-from warpwright.epilogue import registry
 from warpwright.point import Point
-from warpwright.spec.fields import accepts, field_paths, nearest_name
+from warpwright.spec.fields import Fields, nearest_name
 from warpwright.spec.yaml_nodes import show
 
 __all__ = ["Predicate", "PredicateError"]
@@ -36,7 +34,6 @@ _ALLOWED = (
     *_COMPARISONS,
 )
 _OPERATORS = {kind: function for kind, function in DEFAULT_OPERATORS.items() if kind in _ALLOWED}
-_EPILOGUE = "kernel.epilogue"
 
 
 class PredicateError(Exception):
@@ -50,11 +47,12 @@ class PredicateError(Exception):
 class Predicate:
     """A predicate whose syntax, fields and constants are checked. Raises PredicateError.
 
-    Fields are `tile.m` or `design.tile.m`, `a.dtype` or `kernel.a.dtype`; `epilogue` is the list of the names
-    of the chain. Operators: + - * / // %, comparisons, in, and, or, not; functions: min, max, abs.
+    Fields are named from below `design` or `kernel` (`tile.m`, `a.dtype`) or in full; a list of things that may be
+    written as bare names is the list of these names. Operators: + - * / // %, comparisons, in, and, or, not; functions:
+    min, max, abs.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, fields: Fields) -> None:
         self.text = text
         if len(text) > _LONGEST:
             raise PredicateError(text[:40] + "...", f"longer than {_LONGEST} characters")
@@ -67,10 +65,10 @@ class Predicate:
             raise PredicateError(text, "not an expression: nested too deep, or with a null character") from None
         if _depth(tree) > _DEEPEST:
             raise PredicateError(text, f"nested deeper than {_DEEPEST} levels")
-        self._tree = _Names(text).visit(tree)
+        self._tree = _Names(text, fields).visit(tree)
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Compare):
-                _check_constants(text, node)
+                _check_constants(text, node, fields)
         names = [node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)]
         self.fields = tuple(dict.fromkeys(name for name in names if name not in _FUNCTIONS))
         if not self.fields:
@@ -120,28 +118,33 @@ class _Values:
         self.point = point
 
     def __getitem__(self, name: str) -> Any:
-        if name == _EPILOGUE:
-            return tuple(step.op for step in self.point.kernel.epilogue)
-        value: Any = self.point
-        path = name.split(".")
+        part, *path = name.split(".")
+        value: Any = getattr(self.point, part)
         for depth, step in enumerate(path):
             if not isinstance(value, BaseModel):
-                around = _short(".".join(path[:depth]))
+                around = _short(".".join([part, *path[:depth]]))
                 raise _AbsentError(f"{_short(name)} where {around} = {show(value)}: test {around} first")
             value = getattr(value, step)
+        if isinstance(value, tuple):
+            return tuple(map(_bare, value))
         return value.model_dump() if isinstance(value, BaseModel) else value
+
+
+def _bare(item: Any) -> Any:
+    """An item of a list as its short form: the field that a bare name stands for."""
+    shorthand = getattr(item, "shorthand", None)
+    return item if shorthand is None else getattr(item, shorthand)
 
 
 def _short(name: str) -> str:
     return name.removeprefix("design.")
 
 
-@cache
-def _full(name: str) -> str | None:
+def _full(name: str, fields: Fields) -> str | None:
     """The full path of a field that is no mere subtree; design goes before kernel."""
     for path in (f"design.{name}", f"kernel.{name}", name):
-        if path in field_paths():
-            types, choices = accepts(tuple(path.split(".")))
+        if path in fields.paths:
+            types, choices = fields.accepts(tuple(path.split(".")))
             return path if choices or types - {"object"} else None
     return None
 
@@ -149,14 +152,14 @@ def _full(name: str) -> str | None:
 class _Names(ast.NodeTransformer):
     """Turns each dotted field into one name (its full path), and refuses what a predicate has no use for."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, fields: Fields) -> None:
+        self.text, self.fields = text, fields
 
     def field(self, node: ast.expr) -> ast.Name:
         name = ast.unparse(node)
-        path = _full(name)
+        path = _full(name, self.fields)
         if path is None:
-            names = [_short(path) for path in field_paths() if _full(path)]
+            names = [_short(path) for path in self.fields.paths if _full(path, self.fields)]
             raise PredicateError(self.text, f"no field is named {name}", nearest_name(name, names))
         return ast.Name(id=path, ctx=ast.Load())
 
@@ -186,7 +189,7 @@ class _Names(ast.NodeTransformer):
         return super().generic_visit(node)
 
 
-def _check_constants(text: str, node: ast.Compare) -> None:
+def _check_constants(text: str, node: ast.Compare, fields: Fields) -> None:
     """A constant beside a field must be one that the field can have: `a.dtype == "fp16"` would never hold."""
     sides = [node.left, *node.comparators]
     for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
@@ -195,7 +198,7 @@ def _check_constants(text: str, node: ast.Compare) -> None:
         for field, other in ((left, right), (right, left)):
             if isinstance(field, ast.Name):
                 for constant in _constants(other):
-                    _check_constant(text, field.id, constant)
+                    _check_constant(text, field.id, constant, fields)
 
 
 def _constants(node: ast.expr) -> Iterator[Any]:
@@ -206,11 +209,8 @@ def _constants(node: ast.expr) -> Iterator[Any]:
             yield from _constants(item)
 
 
-def _check_constant(text: str, path: str, value: Any) -> None:
-    if path == _EPILOGUE:
-        types, choices = set[str](), list[Any](registry.names())
-    else:
-        types, choices = accepts(tuple(path.split(".")))
+def _check_constant(text: str, path: str, value: Any, fields: Fields) -> None:
+    types, choices = fields.accepts(tuple(path.split(".")))
     if value is None and "null" in types:
         return
     if isinstance(value, (int, float)) and not isinstance(value, bool) and types & {"integer", "number"}:

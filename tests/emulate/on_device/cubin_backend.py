@@ -25,11 +25,9 @@ from warpwright.device.launch import (
 )
 from warpwright.device.variant import Variant
 from warpwright.device.xp import Array, NumpyXp
-from warpwright.epilogue import registry
-from warpwright.epilogue.op import EpilogueOp
+from warpwright.dtypes import dtype
 from warpwright.plan.types import Plan
 
-LONG = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
 _SMS = 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 
 
@@ -74,8 +72,8 @@ class HostTensor:
 
     device = "host"
 
-    def __init__(self, bits: Array, dtype: str) -> None:
-        self.bits, self.short, self.dtype, self.shape = bits, dtype, LONG[dtype], tuple(bits.shape)
+    def __init__(self, bits: Array, name: str) -> None:
+        self.bits, self.short, self.dtype, self.shape = bits, name, dtype(name).torch, tuple(bits.shape)
 
     def stride(self) -> tuple[int, ...]:
         return tuple(stride // self.bits.itemsize for stride in self.bits.strides)
@@ -124,14 +122,11 @@ class CubinBackend:
     def load(self, variant: Variant) -> Callable[..., None]:
         return Kernel(self, variant)
 
-    def operation(self, name: str) -> EpilogueOp:
-        return registry.get(name)
-
     def max_clusters(self, plan: Plan) -> int:
         return max_active_clusters(plan, self.driver.sms)
 
-    def tensor(self, bits: Array, dtype: str) -> HostTensor:
-        return HostTensor(bits, dtype)
+    def tensor(self, bits: Array, name: str) -> HostTensor:
+        return HostTensor(bits, name)
 
     def synchronize(self) -> None:
         self.driver("cuCtxSynchronize")
@@ -149,16 +144,18 @@ class Kernel:
 
     def __init__(self, backend: CubinBackend, variant: Variant) -> None:
         self.backend, self.driver = backend, backend.driver
-        launch = json.loads((variant.folder / "launch.json").read_text())
-        self.host = HostFunction(variant.library, variant.plan.symbol, launch["parameters"])
-        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        parameters = json.loads((variant.folder / "launch.json").read_text())
+        self.host = HostFunction(variant.library, variant.plan.symbol, parameters)
+        module, self.functions = ctypes.c_void_p(), {name: ctypes.c_void_p() for name in parameters}
         self.driver("cuModuleLoadData", ctypes.byref(module), (variant.folder / "kernel.cubin").read_bytes())
-        self.driver("cuModuleGetFunction", ctypes.byref(self.function), module, launch["kernel"].encode())
+        for name, function in self.functions.items():
+            self.driver("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
 
     def __call__(self, *arguments: Any) -> None:
         launches = self.host([self._place(a) if isinstance(a, HostTensor) else a for a in arguments])
         for launch in launches:
-            self.driver("cuFuncSetAttribute", self.function, MAX_DYNAMIC_SHARED, ctypes.c_int(launch.shared_bytes))
+            function = self.functions[launch.kernel]
+            self.driver("cuFuncSetAttribute", function, MAX_DYNAMIC_SHARED, ctypes.c_int(launch.shared_bytes))
             attribute = LaunchAttribute(id=CLUSTER_DIMENSION, dims=launch.cluster)
             config = LaunchConfig(
                 grid=launch.grid,
@@ -169,7 +166,7 @@ class Kernel:
             )
             held = [ctypes.create_string_buffer(value, len(value)) for value in launch.params]
             pointers = (ctypes.c_void_p * len(held))(*map(ctypes.addressof, held))
-            self.driver("cuLaunchKernelEx", ctypes.byref(config), self.function, pointers, None)
+            self.driver("cuLaunchKernelEx", ctypes.byref(config), function, pointers, None)
 
     def _place(self, tensor: HostTensor) -> TensorValue:
         """Copy the allocation that holds a tensor to the device; the tensor lies there as it lies here."""

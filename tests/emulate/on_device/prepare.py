@@ -30,12 +30,11 @@ from warpwright.build.launch_capture import link
 from warpwright.build.ptx_census import kernel_parameters
 from warpwright.build.ptx_values import statements
 from warpwright.bundle.pack import copy_generator
-from warpwright.emulate import harness
-from warpwright.emulate.mutate import Mutant, apply
-from warpwright.emulate.mutation import Trial, mutants_of, trials
+from warpwright.emulate.mutants.edits import Mutant, apply
+from warpwright.emulate.mutants.trials import Trial, mutants_of, trials
+from warpwright.emulate.variant import harness
 
 HERE = Path(__file__).resolve().parent
-BUILD = Path(harness.__file__).parents[1] / "build"
 #: Kernels of gemm_sm90: cooperative in a cluster, pingpong, pingpong that reads C, one consumer.
 KERNELS = ("*-c2x1-*-coop2-n4-*", "bf16.f32-kkn-*-ping2-*", "*-ping2-alpha+beta_c+relu-c.f16*", "*64x64x64-*-coop1-*")
 #: Findings whose cause is likely to stop the device as well: a wait that nothing ends.
@@ -55,9 +54,8 @@ class Chosen:
 
 def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
-    exploration = pipeline.plan(*pipeline.load(options.config), options.out)
-    pipeline.render(exploration)
-    pipeline.judge_all(exploration)
+    exploration = pipeline.plan(options.config, options.out)
+    pipeline.advance(exploration, ("render",))
     built = [v.folder.path for v in exploration.legal if any(e.method == "built" for e in v.judgement.valid)]
     folders = [_one(built, pattern) for pattern in options.kernels or KERNELS]
     chosen: list[Chosen] = []
@@ -140,12 +138,7 @@ def pack(chosen: Sequence[Chosen], target: Path, ptxas: str) -> None:
     if target.exists() and not (target / "mutants.json").is_file():
         raise SystemExit(f"{target} exists and holds no mutants; name another folder or remove it")
     shutil.rmtree(target, ignore_errors=True)
-    copy_generator(target / "lib")
-    build = target / "lib" / "warpwright" / "build"
-    build.mkdir()
-    (build / "__init__.py").write_text('"""The part of the build that a launch needs."""\n')
-    for name in ("launch_capture.py", "ptx_census.py", "ptx_values.py", "toolchain.py"):
-        shutil.copy(BUILD / name, build / name)
+    copy_generator(target / "lib", "build/launch_capture.py")
     for name in ("mutants.py", "cubin_backend.py"):
         shutil.copy(HERE / name, target / name)
     listed = []
@@ -187,8 +180,7 @@ def _pack_one(chosen: Chosen, folder: Path, ptxas: str) -> str:
         library.parent.mkdir(exist_ok=True)
         link(chosen.source / "kernel.o", library)
     (folder / "kernel.so").symlink_to(os.path.relpath(library, folder))
-    (name,) = re.findall(r"\.entry\s+([\w$]+)", ptx)
-    (folder / "launch.json").write_text(json.dumps({"kernel": name, "parameters": kernel_parameters(ptx)}))
+    (folder / "launch.json").write_text(json.dumps(kernel_parameters(ptx)))
     built: dict[str, Any] = json.loads((chosen.source / "build.json").read_text())
     origin = {
         "config": chosen.source.parent.name,

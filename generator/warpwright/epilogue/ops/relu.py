@@ -5,8 +5,7 @@ from warpwright.epilogue.op import EpilogueOp
 OP = EpilogueOp(
     name="relu",
     summary="max(x, 0)",
-    # A select, since max.f32 would turn NaN into 0.
-    code="x = cute.where(x < 0.0, 0.0, x)",
+    code="x = cute.where(x < 0.0, 0.0, x)  # a select: max.f32 would turn NaN into 0",
     reference=lambda xp, x, o: xp.where(x < 0, 0.0 * xp.sign(x), x),
     error=lambda xp, x, e, o: e,  # 1-Lipschitz and exact
 )

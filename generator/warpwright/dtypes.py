@@ -1,0 +1,104 @@
+"""Element types: the one place that knows all of each, by its name in YAML.
+
+What a number occupies, how numpy, torch, the DSL, PTX and DLPack call it, how it rounds, and which bit patterns are
+never the result of arithmetic. Imports the standard library only: it travels to GPU hosts inside bundles.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["DTYPES", "Dtype", "Format", "by_library_name", "dtype"]
+
+FLOAT, INTEGER = 2, 0  # DLPack type codes (dlpack.h): kDLFloat, kDLInt; bfloat16 and below have codes of their own
+
+
+@dataclass(frozen=True)
+class Format:
+    """A binary floating-point format: stored significand bits, exponent of the smallest normal, largest finite value.
+
+    IEEE 754 for f16 and f32; bfloat16 is f32 cut to 16 bits; e4m3 (no infinities) and e5m2 as in OCP 8-bit floating
+    point, revision 1.0; e2m1 as in OCP microscaling formats, 1.0; tf32 keeps 10 bits of an f32's significand.
+    """
+
+    mantissa: int
+    smallest: int
+    largest: float
+
+    @property
+    def roundoff(self) -> float:
+        """Unit round-off of rounding to nearest."""
+        return 2.0 ** -(self.mantissa + 1)
+
+    @property
+    def overflow(self) -> float:
+        """From here on, rounding to nearest gives more than the largest finite value."""
+        return self.largest + 2.0 ** (math.floor(math.log2(self.largest)) - self.mantissa - 1)
+
+
+@dataclass(frozen=True)
+class Dtype:
+    """One element type. Names are "" where a library has none.
+
+    bits: of one element in memory. numpy: of numpy, or of ml_dtypes where numpy has no such type. dsl: the class in the
+    cutlass package. ptx: as in mnemonics of conversions and MMAs. dlpack: (type code, bits). nan: a quiet NaN, None
+    where there is none. poison: a pattern, as a signed integer, that no arithmetic leaves behind (a signalling NaN if
+    there is one; integers have none: theirs is only unlikely).
+    """
+
+    name: str
+    bits: int
+    numpy: str
+    torch: str
+    dsl: str
+    ptx: str
+    dlpack: tuple[int, int]
+    format: Format | None = None
+    nan: int | None = None
+    poison: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """Size of one element, for types of whole bytes. Raises ValueError for smaller ones."""
+        if self.bits % 8:
+            raise ValueError(f"{self.name} has {self.bits} bits: count its bytes for pairs of elements")
+        return self.bits // 8
+
+    @property
+    def integral(self) -> bool:
+        return self.format is None
+
+
+DTYPES: dict[str, Dtype] = {
+    d.name: d
+    for d in (
+        Dtype("f16", 16, "float16", "float16", "Float16", "f16", (FLOAT, 16),
+              Format(10, -14, 65504.0), 0x7E00, 0x7D5A),
+        Dtype("bf16", 16, "bfloat16", "bfloat16", "BFloat16", "bf16", (4, 16),
+              Format(7, -126, (2 - 2.0**-7) * 2.0**127), 0x7FC0, 0x7FA5),
+        Dtype("f32", 32, "float32", "float32", "Float32", "f32", (FLOAT, 32),
+              Format(23, -126, (2 - 2.0**-23) * 2.0**127), 0x7FC00000, 0x7FA5A5A5),
+        Dtype("tf32", 32, "", "float32", "TFloat32", "tf32", (FLOAT, 32),
+              Format(10, -126, (2 - 2.0**-10) * 2.0**127), 0x7FC00000, 0x7FA5A5A5),
+        Dtype("e4m3", 8, "float8_e4m3fn", "float8_e4m3fn", "Float8E4M3FN", "e4m3", (10, 8),
+              Format(3, -6, 448.0), 0x7F, -1),
+        Dtype("e5m2", 8, "float8_e5m2", "float8_e5m2", "Float8E5M2", "e5m2", (12, 8),
+              Format(2, -14, 57344.0), 0x7E, 0x7D),
+        Dtype("e2m1", 4, "float4_e2m1fn", "float4_e2m1fn_x2", "Float4E2M1FN", "e2m1", (17, 4), Format(1, 0, 6.0)),
+        Dtype("i8", 8, "int8", "int8", "Int8", "s8", (INTEGER, 8), poison=0x5A),
+        Dtype("i32", 32, "int32", "int32", "Int32", "s32", (INTEGER, 32), poison=0x5A5A5A5A),
+        Dtype("i64", 64, "int64", "int64", "Int64", "s64", (INTEGER, 64), poison=0x5A5A5A5A5A5A5A5A),
+        Dtype("u8", 8, "uint8", "uint8", "Uint8", "u8", (1, 8), poison=0x5A),
+    )
+}  # fmt: skip
+
+
+def dtype(name: str) -> Dtype:
+    """Return an element type by its name in YAML (KeyError when there is none)."""
+    return DTYPES[name]
+
+
+def by_library_name(name: str) -> str:
+    """Return the YAML name of what torch or numpy calls `name` (`bfloat16`), `name` itself where nothing fits."""
+    return next((d.name for d in DTYPES.values() if name in (d.torch, d.numpy)), name)

@@ -1,0 +1,74 @@
+"""What is run: the launch, the options, and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from warpwright.build import launch_capture
+from warpwright.emulate.machine.findings import EmulatorError, Finding
+
+
+@dataclass(frozen=True)
+class Launch(launch_capture.Launch):
+    """A launch that can be run; opaque objects among `params` may be any bytes. Raises EmulatorError otherwise."""
+
+    def __post_init__(self) -> None:
+        for axis, grid, cluster in zip("xyz", self.grid, self.cluster, strict=True):
+            if grid < 1 or cluster < 1 or grid % cluster:
+                raise EmulatorError(f"grid.{axis} {grid} is not a positive multiple of cluster.{axis} {cluster}")
+        if not 1 <= self.threads <= 1024:
+            raise EmulatorError(f"{self.threads} threads per block: 1 to 1024")
+
+    @property
+    def threads(self) -> int:
+        x, y, z = self.block
+        return x * y * z
+
+
+def _unnamed(_: object) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run. `clusters`: how many are resident at once (0: the whole grid).
+
+    `names` maps an offset in dynamic shared memory to the plan's words for it, `named` the number of a named barrier
+    to its name, `contracts` the name of a barrier to who arrives at it, `roles` a warp's index to its role.
+    """
+
+    clusters: int = 0
+    budget: int = 5_000_000  # warp instructions
+    peek_failure: float = 0.25  # how often a test of a barrier that is only a peek fails although the phase is over
+    limit: int = 20  # findings
+    entry_registers: int = 0  # per thread at launch (0: 65,536 / threads, rounded down to a multiple of 8)
+    trace: bool = False
+    without: frozenset[str] = frozenset()  # rules that are not enforced: see `Unit.rules`
+    names: Callable[[int], str] = _unnamed
+    contracts: Callable[[str], str] = _unnamed
+    named: Callable[[int], str] = _unnamed
+    roles: Callable[[int], str] = _unnamed
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run showed.
+
+    statistics: warp_instructions, seconds, events, clocks (modelled), clusters.
+    timeline: with `trace`, a dict per "wait" (what: the kind of wait) and per operation of a unit ("load", "mma", ...)
+    with cta, warp, PTX line, start and end in modelled clocks, and what is special to the kind (offset, phase, ...).
+    observations: by the names in `Unit.observes`, what instructions did, to be compared with a plan.
+    complete: whether the launch came to its end; else a finding ended it, and the output says nothing.
+    """
+
+    findings: tuple[Finding, ...]
+    statistics: dict[str, float]
+    timeline: list[dict[str, Any]] = field(default_factory=list)
+    observations: dict[str, dict[Any, Any]] = field(default_factory=dict)
+    complete: bool = True
+
+    @property
+    def clean(self) -> bool:
+        return not self.findings

@@ -1,0 +1,52 @@
+"""A translated kernel: what the machine runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from warpwright.emulate.ptx.flow import Block
+from warpwright.emulate.ptx.syntax import Instruction, Kernel
+
+if TYPE_CHECKING:
+    from warpwright.emulate.machine.state import Cta, Fiber, Warp
+
+#: Of a suspended fiber and the detail it was suspended with: what it waits for, in words and as numbers.
+Explain = Callable[["Fiber", Any], tuple[str, dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What the instructions of a kernel want of the machine.
+
+    waits: how to explain each kind of wait. at_exit, at_end: checks when a warp ends, and of a CTA when all is over.
+    observes: the names under which runs note what they saw. rules: what may be switched off (`Options.without`).
+    """
+
+    waits: Mapping[str, Explain] = field(default_factory=dict)
+    at_exit: tuple[Callable[[Warp], None], ...] = ()
+    at_end: tuple[Callable[[Cta], None], ...] = ()
+    observes: tuple[str, ...] = ()
+    rules: frozenset[str] = frozenset()
+
+
+@dataclass
+class Program:
+    """The translation of one kernel. `row_files`: (bits, dtype, rows). `arranged`: what each unit laid down of it."""
+
+    kernel: Kernel
+    instructions: list[Instruction]
+    blocks: list[Block]
+    hooks: Hooks
+    functions: list[Any] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    uniforms: int = 0
+    row_files: list[tuple[int, Any, int]] = field(default_factory=list)
+    arranged: dict[str, Any] = field(default_factory=dict)
+    static_bytes: int = 0
+    shared_offsets: dict[str, int] = field(default_factory=dict)
+    source: str = ""
+    spans: dict[Any, dict[Any, Any]] = field(
+        default_factory=dict
+    )  # addresses found good, by the launch's shared memory

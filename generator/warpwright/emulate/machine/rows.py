@@ -1,0 +1,46 @@
+"""Lanes as masks and as rows of 32 values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warpwright.emulate.numbers.formats import Array
+
+if TYPE_CHECKING:
+    from warpwright.emulate.machine.state import Fiber
+
+FULL = 0xFFFFFFFF
+LANES = np.arange(32, dtype=np.uint32)
+_LANE_MASKS: dict[int, Array] = {}
+
+
+def lanes_of(mask: int) -> Array:
+    """32 booleans."""
+    found = _LANE_MASKS.get(mask)
+    if found is None:
+        found = _LANE_MASKS[mask] = (mask >> LANES & 1).astype(bool) if mask else np.zeros(32, dtype=bool)
+    return found
+
+
+def mask_of(lanes: Any) -> int:
+    return int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little")
+
+
+def one(f: Fiber, number: int, row: Array) -> int:
+    """The value that all active lanes have in `row`, for operands that must be the same in all of them."""
+    values = row[f.lanes]
+    if (values != values[0]).any():
+        text = f"the active lanes disagree on an operand: {values.tolist()[:4]}..."
+        f.warp.machine.fault("convergence", f.warp, number, text, fatal=True)
+    return int(values[0])
+
+
+def rows_of(kind: str, *values: Any) -> Array:
+    """(len(values), 32) of uniform values and rows."""
+    return np.stack([np.broadcast_to(np.asarray(v, dtype=kind), 32) for v in values])
+
+
+#: What generated code may use beside what its instructions bring.
+NAMES: dict[str, Any] = {"LANES": LANES, "one": one, "rows_of": rows_of}

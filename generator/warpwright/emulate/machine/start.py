@@ -1,0 +1,57 @@
+"""Start of a launch: clusters of the grid become resident, their warps get registers and stand at the entry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warpwright.emulate.machine.findings import EmulatorError
+from warpwright.emulate.machine.state import Cluster, Cta, Fiber, Warp, Warpgroup
+
+if TYPE_CHECKING:
+    from warpwright.emulate.machine.scheduler import Machine
+
+
+def check(machine: Machine) -> None:
+    """`EmulatorError` where the launch does not fit the kernel."""
+    launch, kernel = machine.launch, machine.program.kernel
+    if kernel.reqntid and kernel.reqntid != launch.block:
+        raise EmulatorError(f"the kernel wants blocks of {kernel.reqntid} threads, the launch has {launch.block}")
+    if len(launch.params) != len(kernel.params):
+        raise EmulatorError(f"the kernel has {len(kernel.params)} parameters, the launch {len(launch.params)}")
+    for n, (param, given) in enumerate(zip(kernel.params, launch.params, strict=True)):
+        if param.bytes != len(given):
+            raise EmulatorError(f"parameter {n} has {param.bytes} bytes, the launch gives {len(given)}")
+    unknown = sorted(machine.options.without - machine.program.hooks.rules)
+    if unknown:
+        rules = ", ".join(sorted(machine.program.hooks.rules))
+        raise EmulatorError(f"options: without {', '.join(unknown)}: the rules that can be left out are {rules}")
+
+
+def start_clusters(machine: Machine) -> None:
+    """Make as many clusters resident as the options allow and the grid still has."""
+    launch = machine.launch
+    shape, grid = launch.cluster, launch.grid
+    counts = [g // c for g, c in zip(grid, shape, strict=True)]
+    total = counts[0] * counts[1] * counts[2]
+    while machine.started < total and (
+        not machine.options.clusters or machine.started - machine.retired < machine.options.clusters
+    ):
+        number = machine.started
+        machine.started += 1
+        at = (number % counts[0], number // counts[0] % counts[1], number // (counts[0] * counts[1]))
+        warps = (launch.threads + 31) // 32
+        cluster = Cluster(number, warps * shape[0] * shape[1] * shape[2])
+        for rank in range(shape[0] * shape[1] * shape[2]):
+            inner = (rank % shape[0], rank // shape[0] % shape[1], rank // (shape[0] * shape[1]))
+            x, y, z = (a * s + i for a, s, i in zip(at, shape, inner, strict=True))
+            cta = Cta(machine, cluster, rank, (x, y, z))
+            cluster.ctas.append(cta)
+        cluster.left = len(cluster.ctas)
+        machine.clusters.append(cluster)
+        for cta in cluster.ctas:
+            for first in range(0, warps, 4):
+                group = Warpgroup(cta, first)
+                for index in range(first, min(first + 4, warps)):
+                    warp = Warp(group, index)
+                    cta.warps.append(warp)
+                    machine.runnable.append(Fiber(warp, 0, warp.alive, None))

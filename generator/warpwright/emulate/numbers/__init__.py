@@ -1,0 +1,1 @@
+"""Arithmetic bit for bit: formats, conversions, and what each instruction that only computes computes."""

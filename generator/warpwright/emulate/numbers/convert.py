@@ -1,0 +1,68 @@
+"""The `cvt` instruction: which conversions are emulated, and how."""
+
+from __future__ import annotations
+
+from warpwright.emulate.numbers.operation import INTEGERS, Operation
+
+_RANGE = {"s8": 8, "u8": 8, **{k: v for k, v in INTEGERS.items() if k[0] != "b"}}
+
+
+def conversion(parts: tuple[str, ...]) -> Operation | None:
+    """`cvt.<modifiers>.<destination>.<source>`, or None where it is not emulated."""
+    target, source, mods = parts[-2], parts[-1], set(parts[1:-2])
+    if target in _RANGE and source in _RANGE:
+        return _between_integers(target, source) if not mods else None
+    if source == "f32" and target in _RANGE:
+        bits, signed = _RANGE[target], target[0] == "s"
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        mode = next((m for m in mods if m in ("rni", "rzi", "rmi", "rpi")), None)
+        value = "ftz({0})" if "ftz" in mods else "{0}"
+        if mode is None or bits == 64:
+            return None
+        return Operation(_held(target), ("f32",), f"round_to_int({value},'{mode}',{low},{high})")
+    if target == "f32" and source in _RANGE and mods == {"rn"}:
+        return Operation("f32", (_held(source),), "np.asarray({0}).astype(np.float32)")
+    if target == "f32" and source in ("f16", "bf16"):
+        return Operation("f32", ("u16",), f"from_half({{0}},'{source}')") if not mods - {"ftz"} else None
+    if target == "f32" and source == "f32" and mods & {"rni", "rzi", "rmi", "rpi"} and "sat" not in mods:
+        function = {"rni": "rint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}[next(m for m in mods if m != "ftz")]
+        return Operation("f32", ("f32",), f"np.{function}(floats({'ftz({0})' if 'ftz' in mods else '{0}'}))")
+    if target == "f32" and source == "f32" and mods <= {"ftz", "sat"}:
+        text = "ftz({0})" if "ftz" in mods else "floats({0})"
+        return Operation("f32", ("f32",), f"saturate({text})" if "sat" in mods else text)
+    if source == "f32" and target == "tf32" and mods == {"rna"}:
+        return Operation("u32", ("f32",), "f32_to_tf32({0})")
+    return _narrow(target, source, mods)
+
+
+def _narrow(target: str, source: str, mods: set[str]) -> Operation | None:
+    relu = "relu" in mods
+    if source == "f32" and target in ("f16", "bf16") and mods in ({"rn"}, {"rn", "relu"}):
+        value = "fmax({0},0.0)" if relu else "{0}"
+        return Operation("u16", ("f32",), f"to_half({value},'{target}')")
+    if source == "f32" and target in ("f16x2", "bf16x2") and mods in ({"rn"}, {"rn", "relu"}):
+        both = "fmax({0},0.0),fmax({1},0.0)" if relu else "{0},{1}"
+        return Operation("u32", ("f32", "f32"), f"halves({both},'{target[:-2]}')")
+    if source == "f32" and target in ("e4m3x2", "e5m2x2") and mods == {"rn", "satfinite"}:
+        return Operation("u16", ("f32", "f32"), f"f32_to_f8x2({{0}},{{1}},'{target[:-2]}')")
+    if target == "f16x2" and source in ("e4m3x2", "e5m2x2") and mods == {"rn"}:
+        return Operation("u32", ("u16",), f"f8x2_to_f16x2({{0}},'{source[:-2]}')")
+    return None
+
+
+def _held(kind: str) -> str:
+    """8-bit values live in 16-bit registers."""
+    return kind[0] + "16" if kind in ("s8", "u8") else kind
+
+
+def _between_integers(target: str, source: str) -> Operation:
+    narrow = _RANGE[source] if _RANGE[source] < 16 else 0
+    value = "{0}"
+    if narrow:
+        value = "({0}&0xFF)" if source == "u8" else "((({0}&0xFF)^0x80)-0x80)"
+    held = _held(target)
+    if target in ("s8", "u8"):
+        value = f"({value}&0xFF)" if target == "u8" else f"((({value}&0xFF)^0x80)-0x80)"
+    dtype = ("int" if held[0] == "s" else "uint") + held[1:]
+    mask = (1 << INTEGERS[held]) - 1
+    return Operation(held, (_held(source),), f"np.asarray({value}).astype(np.{dtype})", f"{value}&{mask:#x}")

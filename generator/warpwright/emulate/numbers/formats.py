@@ -1,0 +1,211 @@
+"""Number formats, and what numpy does not give bit for bit: conversions, fused multiply-add, approximations.
+
+All functions work on arrays of any shape; `*_bits` arguments and results are unsigned integers. The results of
+the `.approx` instructions are rounded from float64, which lies within every error bound that the PTX ISA states.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+F16_TO_F32 = np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float32)
+DTYPES: dict[str, Any] = {
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f32": np.dtype(np.float32),
+    "tf32": np.dtype(np.float32),
+    "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "s8": np.dtype(np.int8),
+    "u8": np.dtype(np.uint8),
+}
+_F32_TINY = np.float32(2.0**-126)
+
+
+def f32(bits: int) -> float:
+    """The value of a float32 encoding."""
+    value: float = struct.unpack("<f", struct.pack("<I", bits))[0]
+    return value
+
+
+def f32_bits(value: float) -> int:
+    """The float32 encoding nearest to `value` (ties to even), overflow to infinity."""
+    return int(np.float32(value).view(np.uint32))
+
+
+def floats(x: Any) -> Array:
+    return np.asarray(x, dtype=np.float32)
+
+
+def f32_to_f16(x: Any) -> Array:
+    """cvt.rn.f16.f32: round to nearest even; NaN becomes the canonical 0x7FFF."""
+    x = floats(x)
+    bits: Array = x.astype(np.float16).view(np.uint16)
+    nan = x != x
+    if nan.any():
+        bits[nan] = 0x7FFF
+    return bits
+
+
+def f32_to_bf16(x: Any) -> Array:
+    """cvt.rn.bf16.f32: round to nearest even; NaN becomes the canonical 0x7FFF."""
+    x = np.ascontiguousarray(floats(x))
+    u = x.view(np.uint32)
+    bits: Array = ((u + (((u >> 16) & 1) + 0x7FFF)) >> 16).astype(np.uint16)
+    nan = x != x
+    if nan.any():
+        bits[nan] = 0x7FFF
+    return bits
+
+
+def bf16_to_f32(bits: Any) -> Array:
+    return (np.asarray(bits).astype(np.uint32) << 16).view(np.float32)
+
+
+def f16_to_f32(bits: Any) -> Array:
+    return F16_TO_F32.take(np.asarray(bits))
+
+
+def f32_to_tf32(x: Any) -> Array:
+    """cvt.rna.tf32.f32 as bits of a float32 with 10 mantissa bits: round to nearest, ties away from zero."""
+    u = np.ascontiguousarray(floats(x)).view(np.uint32)
+    rounded: Array = np.where((u & 0x7F800000) == 0x7F800000, u, (u + 0x1000) & 0xFFFFE000)
+    return rounded
+
+
+def pack(high: Array, low: Array) -> Array:
+    return (high.astype(np.uint32) << 16) | low
+
+
+def halves(high: Any, low: Any, kind: str) -> Array:
+    """cvt.rn.{f16x2,bf16x2}.f32: two conversions at once; `high` goes to the upper half."""
+    if kind == "bf16":
+        return pack(f32_to_bf16(high), f32_to_bf16(low))
+    shape = np.broadcast(high, low).shape
+    both = np.empty((*shape, 2), dtype=np.float16)
+    both[..., 0], both[..., 1] = low, high
+    bits = both.view(np.uint16)
+    nan = (bits & 0x7FFF) > 0x7C00
+    if nan.any():
+        bits[nan] = 0x7FFF
+    return both.view(np.uint32)[..., 0]
+
+
+def to_half(x: Any, kind: str) -> Array:
+    return f32_to_f16(x) if kind == "f16" else f32_to_bf16(x)
+
+
+def from_half(bits: Any, kind: str) -> Array:
+    return f16_to_f32(bits) if kind == "f16" else bf16_to_f32(bits)
+
+
+def f32_to_f8x2(high: Any, low: Any, kind: str) -> Array:
+    """cvt.rn.satfinite.{e4m3,e5m2}x2.f32: overflow saturates to the largest finite value, NaN stays NaN."""
+    limit = float(ml_dtypes.finfo(DTYPES[kind]).max)
+    both = [np.clip(floats(v), -limit, limit).astype(DTYPES[kind]).view(np.uint8) for v in (high, low)]
+    return (both[0].astype(np.uint16) << 8) | both[1]
+
+
+def f8x2_to_f16x2(bits: Any, kind: str) -> Array:
+    u = np.asarray(bits).astype(np.uint16)
+    high, low = ((v & 0xFF).astype(np.uint8).view(DTYPES[kind]).astype(np.float32) for v in (u >> 8, u))
+    return pack(f32_to_f16(high), f32_to_f16(low))
+
+
+def fma(a: Any, b: Any, c: Any) -> Array:
+    """fma.rn.f32, rounded once: where rounding the float64 sum again could differ, the sum is first rounded to odd."""
+    product = np.multiply(a, b, dtype=np.float64)  # exact: 48 bits
+    total: Array = product + c
+    bits = total.view(np.int64)
+    # twice rounded is wrong only from a midpoint of float32, and those (subnormal ones too) end in 28 zero bits
+    if np.count_nonzero((bits & 0x0FFFFFFF) == 0):
+        back = total - product
+        error = (product - (total - back)) + (c - back)  # exact (Knuth's TwoSum)
+        fix = (error != 0) & ((bits & 1) == 0) & np.isfinite(total)
+        if fix.any():
+            bits = bits + np.where(fix, np.where((error > 0) == (total > 0), 1, -1), 0)
+            total = bits.view(np.float64)
+    return total.astype(np.float32)
+
+
+def ftz(x: Any) -> Array:
+    """Subnormal float32 values become zero of the same sign (.ftz)."""
+    x = floats(x)
+    result: Array = np.where(np.abs(x) < _F32_TINY, np.copysign(np.float32(0), x), x)
+    return result
+
+
+def saturate(x: Any) -> Array:
+    """.sat: to [0, 1], NaN to +0."""
+    clipped: Array = np.fmin(np.fmax(floats(x), np.float32(0)), np.float32(1))
+    return clipped
+
+
+def fmax(a: Any, b: Any) -> Array:
+    """max.f32: a NaN operand loses, +0 beats -0."""
+    a, b = np.broadcast_arrays(floats(a), floats(b))
+    equal = (np.ascontiguousarray(a).view(np.uint32) & np.ascontiguousarray(b).view(np.uint32)).view(np.float32)
+    return np.where(a == b, equal, np.fmax(a, b))
+
+
+def fmin(a: Any, b: Any) -> Array:
+    """min.f32: a NaN operand loses, -0 beats +0."""
+    a, b = np.broadcast_arrays(floats(a), floats(b))
+    equal = (np.ascontiguousarray(a).view(np.uint32) | np.ascontiguousarray(b).view(np.uint32)).view(np.float32)
+    return np.where(a == b, equal, np.fmin(a, b))
+
+
+def approximate(name: str, x: Any) -> Array:
+    """ex2, lg2, rcp, rsqrt, sqrt, tanh, sin, cos of float32 values."""
+    wide = floats(x).astype(np.float64)
+    table: dict[str, Any] = {"ex2": np.exp2, "lg2": np.log2, "tanh": np.tanh, "sin": np.sin, "cos": np.cos}
+    table |= {"rcp": lambda v: 1.0 / v, "rsqrt": lambda v: 1.0 / np.sqrt(v), "sqrt": np.sqrt}
+    result: Array = table[name](wide)
+    return result.astype(np.float32)
+
+
+def half_math(name: str, kind: str, *bits: Any) -> Array:
+    """Arithmetic on f16 or bf16 (16-bit unsigned) or pairs of them (32-bit), one rounding from float64."""
+    arrays = [np.ascontiguousarray(b) for b in np.broadcast_arrays(*bits)]
+    packed = arrays[0].dtype.itemsize == 4
+    values = [from_half(a.view(np.uint16), kind) for a in arrays]
+    if name in ("min", "max"):
+        result = (fmin if name == "min" else fmax)(*values)
+    elif name == "fma" and kind == "bf16":
+        result = fma(*values)
+    elif name in ("ex2", "tanh"):
+        result = approximate(name, values[0])
+    else:
+        wide = [v.astype(np.float64) for v in values]
+        table: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+        table["fma"] = lambda a, b, c: a * b + c
+        result = table[name](*wide)
+        if kind == "f16":
+            half: Array = result.astype(np.float16).view(np.uint16)
+            return np.where(np.isnan(result), np.uint16(0x7FFF), half).view(np.uint32 if packed else np.uint16)
+    return to_half(result, kind).view(np.uint32 if packed else np.uint16)
+
+
+def pair_math(name: str, *bits: Any) -> Array:
+    """Arithmetic on two f32 in a 64-bit register, the first in the low half."""
+    words = [np.asarray(b, dtype=np.uint64) for b in bits]
+    table: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "fma": fma}
+    low, high = (
+        floats(table[name](*(((w >> shift) & 0xFFFFFFFF).astype(np.uint32).view(np.float32) for w in words)))
+        for shift in (np.uint64(0), np.uint64(32))
+    )
+    both: Array = (high.view(np.uint32).astype(np.uint64) << np.uint64(32)) | low.view(np.uint32)
+    return both
+
+
+def round_to_int(x: Any, mode: str, low: int, high: int) -> Array:
+    """cvt.r?i.{s,u}N.f32: rounded by `mode`, clamped to the range, NaN to 0."""
+    table: dict[str, Any] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+    wide = np.asarray(x, dtype=np.float64)
+    rounded: Array = np.nan_to_num(np.clip(table[mode](wide), low, high), nan=0.0)
+    return rounded.astype(np.int64 if low < 0 else np.uint64)

@@ -1,0 +1,1 @@
+"""The text: its parts, its reader, its control flow."""

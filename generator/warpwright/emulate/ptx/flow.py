@@ -1,0 +1,231 @@
+"""Control flow of one kernel: basic blocks, immediate post-dominators, and what may differ between lanes.
+
+A block starts at every instruction that may suspend a warp, so that it can be run again from its start once
+the warp is woken. A register is *uniform* when all lanes of a warp must agree on it: then it is one Python
+integer; a block is *divergent* when some lanes of a warp may be elsewhere: then its writes are masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from warpwright.emulate.ptx.syntax import (
+    Immediate,
+    Instruction,
+    Kernel,
+    Memory,
+    Operand,
+    Pair,
+    PtxError,
+    Register,
+    Special,
+    Symbol,
+    Vector,
+)  # fmt: skip
+from warpwright.emulate.ptx.traits import Traits
+
+_VARYING_SPECIAL = ("%tid", "%laneid", "%lanemask")
+
+
+@dataclass
+class Block:
+    """`successors`: the taken target first where `branch` is conditional; none after `ret`."""
+
+    index: int
+    instructions: list[Instruction] = field(default_factory=list)
+    branch: Instruction | None = None
+    successors: tuple[int, ...] = ()
+    spin: bool = False  # a loop that does nothing but test whether it may go on: the test suspends the warp
+
+
+def registers(operand: Operand) -> Iterator[str]:
+    """Names of the registers that `operand` mentions."""
+    if isinstance(operand, Register):
+        yield operand.name
+    elif isinstance(operand, Vector):
+        for item in operand.items:
+            yield from registers(item)
+    elif isinstance(operand, Pair):
+        yield from registers(operand.first)
+        yield from registers(operand.second)
+    elif isinstance(operand, Memory):
+        yield from registers(operand.base)
+        for item in operand.coordinates:
+            yield from registers(item)
+
+
+class Flow:
+    """The control-flow graph of `kernel`. Raises `PtxError` for a branch that it cannot follow.
+
+    `traits` gives those of each opcode.
+    """
+
+    def __init__(self, kernel: Kernel, traits: Callable[[str], Traits]) -> None:
+        self.kernel, self.traits = kernel, traits
+        self._defs = {id(i): self._written(i) for i in kernel.body}
+        self._uses = {id(i): self._read(i) for i in kernel.body}
+        self.blocks = self._split()
+        self._mark_spins()
+        self.ipdom = self._post_dominators()
+        self.local = self._block_local()
+        self.thread_index = self._copies_of("%tid.x") if not kernel.reqntid or kernel.reqntid[1:] == (1, 1) else set()
+        self.varying: set[str] = set()
+        self.divergent: set[int] = set()
+        while self._grow():
+            pass
+        self.joins = {
+            self.ipdom[b.index] for b in self.blocks if b.branch and b.branch.guard and self.is_varying(b.branch.guard)
+        }
+
+    def is_varying(self, operand: Operand) -> bool:
+        return any(name in self.varying for name in registers(operand))
+
+    def defs(self, instruction: Instruction) -> list[str]:
+        """Registers written."""
+        return self._defs[id(instruction)]
+
+    def uses(self, instruction: Instruction) -> list[str]:
+        """Registers read, what a guard may leave alone among them."""
+        return self._uses[id(instruction)]
+
+    def _written(self, instruction: Instruction) -> list[str]:
+        operands = instruction.operands
+        if not operands or isinstance(operands[0], Memory | Immediate) or not self.traits(instruction.opcode).result:
+            return []
+        return list(registers(operands[0]))
+
+    def _read(self, instruction: Instruction) -> list[str]:
+        defs = self.defs(instruction)
+        skip = bool(defs) and not self.traits(instruction.opcode).reads_result
+        found = [name for operand in instruction.operands[1 if skip else 0 :] for name in registers(operand)]
+        if instruction.guard:
+            found += [instruction.guard.name, *defs]
+        return found
+
+    def _split(self) -> list[Block]:
+        body = self.kernel.body
+        leaders = {0, *self.kernel.labels.values()}
+        for i, instruction in enumerate(body):
+            if instruction.parts[0] in ("bra", "ret", "exit"):
+                leaders.add(i + 1)
+            elif self.traits(instruction.opcode).suspends:
+                leaders.add(i)
+        starts = sorted(i for i in leaders if i < len(body))
+        at = {start: n for n, start in enumerate(starts)}
+        end = len(starts)  # the synthetic block that guarded returns jump to, and the post-dominator of all
+        blocks = []
+        for n, start in enumerate(starts):
+            stop = starts[n + 1] if n + 1 < len(starts) else len(body)
+            block = Block(n, body[start:stop])
+            last = block.instructions[-1]
+            following = n + 1
+            if last.parts[0] in ("bra", "ret", "exit"):
+                target = end
+                if last.parts[0] == "bra":
+                    label = last.operands[0]
+                    assert isinstance(label, Symbol)
+                    target = at.get(self.kernel.labels[label.name], end)
+                block.branch = block.instructions.pop()
+                block.successors = (target, following) if last.guard else (target,)
+                if last.guard and following == end and stop == len(body):
+                    raise PtxError(f"{last.where}: control runs off the end of the kernel")
+            else:
+                block.successors = (following,)
+            blocks.append(block)
+        return [*blocks, Block(end)]
+
+    def _mark_spins(self) -> None:
+        for block in self.blocks:
+            waits = [i for i in block.instructions if self.traits(i.opcode).spins]
+            effects = [i for i in block.instructions if self.traits(i.opcode).effect]
+            through = {block.index} | {
+                b.index for b in self.blocks if not b.instructions and b.successors == (block.index,)
+            }
+            if len(waits) == 1 and effects == waits and through & set(block.successors):
+                block.spin = True
+
+    def _post_dominators(self) -> list[int]:
+        """For each block the block that every path from it must reach first."""
+        count = len(self.blocks)
+        full = (1 << count) - 1
+        masks = [full] * count
+        masks[-1] = 1 << (count - 1)
+        changed = True
+        while changed:
+            changed = False
+            for block in reversed(self.blocks[:-1]):
+                common = full
+                for successor in block.successors:
+                    common &= masks[successor]
+                common |= 1 << block.index
+                if common != masks[block.index]:
+                    masks[block.index], changed = common, True
+        result = []
+        for n in range(count):
+            candidates = [m for m in range(count) if m != n and masks[n] >> m & 1]
+            # the nearest post-dominator is the one that all the others post-dominate
+            result.append(max(candidates, key=lambda m: bin(masks[m]).count("1")) if candidates else count - 1)
+        return result
+
+    def _block_local(self) -> set[str]:
+        """Registers that live in one block only, written there before they are read."""
+        home: dict[str, int] = {}
+        escaping: set[str] = set()
+        for block in self.blocks:
+            for instruction in [*block.instructions, *([block.branch] if block.branch else [])]:
+                for name in self.uses(instruction):
+                    if home.get(name) != block.index:
+                        escaping.add(name)
+                for name in self.defs(instruction):
+                    if home.setdefault(name, block.index) != block.index:
+                        escaping.add(name)
+        return set(home) - escaping
+
+    def _copies_of(self, special: str) -> set[str]:
+        written: dict[str, list[Instruction]] = {}
+        for instruction in self.kernel.body:
+            for name in self.defs(instruction):
+                written.setdefault(name, []).append(instruction)
+        return {n for n, by in written.items() if all(i.operands[1:] == (Special(special),) for i in by)}
+
+    def warp_index_shift(self, instruction: Instruction) -> int | None:
+        """The shift of `shr.u32 d, tid.x, s` with s >= 5: the same in all lanes, though the thread index is not."""
+        if instruction.opcode not in ("shr.u32", "shr.s32", "shr.b32") or instruction.guard:
+            return None
+        source, shift = instruction.operands[1:]
+        if isinstance(source, Register) and source.name in self.thread_index and isinstance(shift, Immediate):
+            return shift.value if 5 <= shift.value < 32 else None
+        return None
+
+    def _varying_results(self, instruction: Instruction) -> list[str]:
+        written = self.defs(instruction)
+        if self.varying.issuperset(written) or self.warp_index_shift(instruction) is not None:
+            return []
+        if instruction.guard and self.is_varying(instruction.guard):
+            return written
+        varies = self.traits(instruction.opcode).varies
+        if callable(varies):
+            return varies(instruction, self.is_varying)
+        if varies != "operands":
+            return written if varies == "always" else []
+        sources = instruction.operands[1:]
+        if any(isinstance(o, Special) and o.name.startswith(_VARYING_SPECIAL) for o in sources):
+            return written
+        return written if any(self.is_varying(o) for o in sources) else []
+
+    def _grow(self) -> bool:
+        before = len(self.varying), len(self.divergent)
+        for block in self.blocks:
+            for instruction in block.instructions:
+                self.varying.update(self._varying_results(instruction))
+                if block.index in self.divergent:
+                    self.varying.update(n for n in self.defs(instruction) if n not in self.local)
+            if block.branch and block.branch.guard and self.is_varying(block.branch.guard):
+                pending = list(block.successors)
+                while pending:
+                    n = pending.pop()
+                    if n != self.ipdom[block.index] and n not in self.divergent:
+                        self.divergent.add(n)
+                        pending += self.blocks[n].successors
+        return (len(self.varying), len(self.divergent)) != before

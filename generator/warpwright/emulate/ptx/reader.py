@@ -1,0 +1,293 @@
+"""PTX text to instructions: the emulator executes the text that ptxas assembles, so this reads nothing else.
+
+Only what kernels need is understood; a directive or operand that is not is a `PtxError` naming its line.
+Labels and registers declared inside a `{ }` scope (inline assembly) are renamed, so that names are unique.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from warpwright.emulate.ptx.syntax import (
+    Immediate,
+    Instruction,
+    Kernel,
+    Location,
+    Memory,
+    Module,
+    Operand,
+    Pair,
+    Param,
+    PtxError,
+    Register,
+    SharedSymbol,
+    Sink,
+    Special,
+    Symbol,
+    Vector,
+)  # fmt: skip
+
+__all__ = ["Module", "PtxError", "parse", "split_operands"]
+
+WIDTHS = {"pred": 1, "b8": 8, "u8": 8, "s8": 8, "b16": 16, "u16": 16, "s16": 16, "f16": 16, "b32": 32, "u32": 32}
+WIDTHS |= {"s32": 32, "f32": 32, "f16x2": 32, "b64": 64, "u64": 64, "s64": 64, "f64": 64}
+_TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"]*\"|[\w$%@.:!|+\-*<>=&^~]+|[{}()\[\],;]|\n|[ \t\r]+", re.S)
+_LABEL = re.compile(r"[\w$]+:(?!:)")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_PLACE = re.compile(r"(?:\.loc|inlined_at)\s+(\d+)\s+(\d+)\s+(\d+)")
+_VERSION = re.compile(r"^\.version\s+(\S+)", re.M)
+_TARGET = re.compile(r"^\.target\s+([\w]+)", re.M)
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?", re.S)
+_ALIGN = re.compile(r"\.align\s+(\d+)")
+_ARRAY = re.compile(r"\.(\w+)\s+([\w$]+)\s*(?:\[(\d*)\])?$")
+_REQNTID = re.compile(r"\.reqntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
+_RANGE = re.compile(r"(%?\w+)<(\d+)>")
+_GUARD = re.compile(r"@(!?)([\w%$]+)\s+")
+# what most lines are: an instruction alone, whose braces, if any, are an operand
+_PLAIN = re.compile(r"[ \t]*([%@\w](?!\w*:(?!:))[^;\"/{}()\n]*(?:\{[^;\"/{}()\n]*\}[^;\"/{}()\n]*)*);[ \t]*\n")
+_ADDRESS = re.compile(r"([\w%$.]+)\s*(?:\+\s*(-?\w+))?")
+_NUMBER = re.compile(  # the bits of a float, of a double; an integer; a decimal
+    r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})|(-?(?:0[xX][0-9a-fA-F]+|\d+))U?|(-?\d+\.\d*(?:e[+-]?\d+)?)"
+)
+# directives that end with their line, and those of them that change nothing here
+_LINES = (".version", ".target", ".address_size", ".file", ".loc", ".pragma", ".alias", ".section")
+
+
+def parse(text: str) -> Module:
+    """The module that `text` holds. Raises `PtxError` on what it cannot read."""
+    version, target = _VERSION.search(text), _TARGET.search(text)
+    if not version or not target:
+        raise PtxError("no .version and .target lines: is this PTX?")
+    return Module(_Reader(text).kernels(), target[1], version[1])
+
+
+def split_operands(text: str) -> list[str]:
+    """`text` at its top-level commas."""
+    if not any(char in text for char in "[{("):
+        return [part.strip() for part in text.split(",")] if text.strip() else []
+    parts, depth, start = [], 0, 0
+    for i, char in enumerate(text):
+        if char in "[{(":
+            depth += 1
+        elif char in "]})":
+            depth -= 1
+        elif char == "," and not depth:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    tail = text[start:].strip()
+    return [*parts, tail] if tail else parts
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.files = dict(_FILE.findall(text))  # they may stand below what refers to them
+        self.loc: Location = ()
+        self.locations: dict[tuple[str, int, int], Location] = {}
+        self.shared: list[SharedSymbol] = []
+        self.scopes: list[dict[str, str]] = []
+        self.numbers: list[int] = []  # of the open scopes: what makes a name in them unique
+        self.scope_count = 0
+
+    def statements(self) -> list[tuple[str, int]]:
+        """(text, line): statements without their `;`, labels with `:`, scope braces, headers of entries."""
+        found: list[tuple[str, int]] = []
+        buffer: list[str] = []
+        line, start, depth = 1, 1, 0
+
+        def flush() -> None:
+            statement = "".join(buffer).strip()
+            if statement:
+                found.append((statement, start))
+            buffer.clear()
+
+        text, at = self.text, 0
+        while at < len(text):
+            plain = None if buffer else _PLAIN.match(text, at)
+            if plain:
+                found.append((" ".join(plain[1].split()), line))
+                line, at = line + 1, plain.end()
+                continue
+            match = _TOKEN.match(text, at)
+            if not match:
+                at += 1
+                continue
+            token, at = match[0], match.end()
+            if token.isspace() or token.startswith(("//", "/*")):
+                if "\n" in token:
+                    line += token.count("\n")
+                    if buffer and not depth and buffer[0].startswith(_LINES) and ";" not in buffer:
+                        flush()
+                if buffer:
+                    buffer.append(" ")
+                continue
+            blank = not buffer
+            if blank:
+                start = line
+            if blank and _LABEL.fullmatch(token):
+                found.append((token, line))
+            elif token == ";" and not depth:
+                flush()
+            elif token in "{}" and not depth and (blank or (token == "{" and ".entry" in "".join(buffer))):
+                flush()
+                found.append((token, line))
+            else:
+                depth += (token in "({[") - (token in ")}]")
+                buffer.append(token)
+        flush()
+        return found
+
+    def kernels(self) -> dict[str, Kernel]:
+        kernels: dict[str, Kernel] = {}
+        kernel: Kernel | None = None
+        for text, line in self.statements():
+            if text == "{":
+                self.scope_count += 1
+                self.numbers.append(self.scope_count)
+                self.scopes.append({})
+            elif text == "}":
+                self.scopes.pop()
+                self.numbers.pop()
+                if not self.scopes:
+                    kernel = None
+            elif ".entry" in text.split("(")[0].split():
+                kernel = self.entry(text, line)
+                kernels[kernel.name] = kernel
+            elif text.startswith(".") and self.directive(text, line, kernel):
+                continue
+            elif kernel is None:
+                raise PtxError(f"line {line}: {text[:80]!r} outside a kernel is not understood")
+            elif _LABEL.fullmatch(text):
+                kernel.labels[self.declare(text[:-1])] = len(kernel.body)
+            else:
+                kernel.body.append(self.instruction(text, line))
+        for kernel in kernels.values():
+            kernel.shared = [s for s in self.shared if s not in kernel.shared] + kernel.shared
+            self.resolve(kernel)
+        return kernels
+
+    def resolve(self, kernel: Kernel) -> None:
+        """Branch targets by the innermost scope that declares the label; the text may use it before that."""
+        for instruction in kernel.body:
+            if instruction.parts[0] == "bra":
+                target = instruction.operands[0]
+                assert isinstance(target, Symbol)
+                scope = target.name
+                while scope not in kernel.labels and "@" in scope:
+                    scope = scope.rpartition("@")[0]
+                if scope not in kernel.labels:
+                    raise PtxError(f"line {instruction.line}: no label {target.name.partition('@')[0]!r}")
+                instruction.operands = (Symbol(scope),)
+
+    def declare(self, name: str) -> str:
+        unique = name + self.suffix()
+        self.scopes[-1][name] = unique
+        return unique
+
+    def suffix(self) -> str:
+        return "".join(f"@{number}" for number in self.numbers[1:])
+
+    def entry(self, text: str, line: int) -> Kernel:
+        match = _ENTRY.search(text)
+        if not match:
+            raise PtxError(f"line {line}: cannot read this .entry")
+        params = []
+        for item in split_operands(match[2] or ""):
+            sizes, array = _ALIGN.search(item), _ARRAY.search(item)
+            if not array or array[1] not in WIDTHS:
+                raise PtxError(f"line {line}: cannot read the parameter {item!r}")
+            width = WIDTHS[array[1]] // 8
+            params.append(Param(array[2], width * int(array[3] or 1), int(sizes[1]) if sizes else width))
+        self.loc = ()
+        kernel = Kernel(match[1], params)
+        wanted = _REQNTID.search(text)
+        if wanted:
+            kernel.reqntid = (int(wanted[1]), int(wanted[2] or 1), int(wanted[3] or 1))
+        return kernel
+
+    def directive(self, text: str, line: int, kernel: Kernel | None) -> bool:
+        words = text.split()
+        if words[0] == ".loc":
+            if len(self.scopes) == 1:  # in a scope lines are counted on, inside the text of the inline assembly
+                self.loc = self.location(text)
+        elif words[0] == ".reg" and kernel is not None:
+            width = WIDTHS.get(words[1].lstrip("."))
+            if width is None:
+                raise PtxError(f"line {line}: register type {words[1]} is not emulated")
+            for name in split_operands(" ".join(words[2:])):
+                ranged = _RANGE.fullmatch(name)
+                names = [f"{ranged[1]}{i}" for i in range(int(ranged[2]))] if ranged else [name]
+                kernel.registers.update({self.declare(n): width for n in names})
+        elif ".shared" in words:
+            array, align = _ARRAY.search(text), _ALIGN.search(text)
+            if not array:
+                raise PtxError(f"line {line}: cannot read {text!r}")
+            width = WIDTHS[array[1]] // 8
+            size = 0 if ".extern" in words else width * int(array[3] or 1)
+            symbol = SharedSymbol(array[2], size, int(align[1]) if align else width)
+            (kernel.shared if kernel else self.shared).append(symbol)
+        elif words[0] not in _LINES:
+            raise PtxError(f"line {line}: directive {words[0]} is not understood")
+        return True
+
+    def location(self, text: str) -> Location:
+        """A `.loc`, and what it is inlined at: an earlier `.loc`, that may be inlined itself."""
+        places = [(self.files.get(file, file), int(line), int(column)) for file, line, column in _PLACE.findall(text)]
+        if not places:
+            return ()
+        outer: Location = tuple(places[1:])
+        self.locations[places[0]] = (places[0], *(self.locations.get(outer[0], outer) if outer else ()))
+        return self.locations[places[0]]
+
+    def instruction(self, text: str, line: int) -> Instruction:
+        guard, negated, rest = None, False, text
+        match = _GUARD.match(rest)
+        if match:
+            guard, negated, rest = self.register(match[2]), bool(match[1]), rest[match.end() :]
+        opcode, _, tail = rest.partition(" ")
+        operands = tuple(self.operand(o, line) for o in split_operands(tail))
+        if opcode.startswith("bra"):
+            operands = (Symbol(tail.strip() + self.suffix()),)
+        shown = " ".join(text.split())
+        return Instruction(
+            opcode, operands, guard, negated, line, self.loc, shown if len(shown) < 120 else shown[:117] + "..."
+        )
+
+    def register(self, name: str) -> Register:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return Register(scope[name])
+        return Register(name)
+
+    def operand(self, text: str, line: int) -> Operand:
+        if text == "_":
+            return Sink()
+        if text[0] == "{":
+            return Vector(tuple(self.operand(o, line) for o in split_operands(text[1:-1])))
+        if text[0] == "[":
+            head, *rest = split_operands(text[1:-1])
+            if rest:
+                inner = self.operand(rest[0], line)
+                return Memory(self.operand(head, line), 0, inner.items if isinstance(inner, Vector) else (inner,))
+            base = _ADDRESS.fullmatch(head)
+            if not base:
+                raise PtxError(f"line {line}: cannot read the address {text!r}")
+            return Memory(self.operand(base[1], line), int(base[2], 0) if base[2] else 0)
+        if "|" in text:
+            first, second = text.split("|")
+            return Pair(self.operand(first.strip(), line), self.operand(second.strip(), line))
+        number = None if text[0] == "%" else _NUMBER.fullmatch(text)
+        if number:
+            single, double, integer, decimal = number.groups()
+            if integer:
+                return Immediate(int(integer, 0))
+            if single:
+                return Immediate(int(single, 16), 32)
+            if double:
+                return Immediate(int(double, 16), 64)
+            return Immediate(struct.unpack("<Q", struct.pack("<d", float(decimal)))[0], 64)
+        for scope in reversed(self.scopes):
+            if text in scope:
+                return Register(scope[text])
+        return Special(text) if text.startswith("%") else Symbol(text)

@@ -1,0 +1,108 @@
+"""One instruction as nodes.
+
+Packing and unpacking moves, address conversions and parameter loads become ordinary operations here; what has
+an effect, or needs more than an expression, is left to its unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from warpwright.emulate.machine.addresses import OFFSET, RANK_SHIFT, SHARED_WINDOW
+from warpwright.emulate.numbers.alu import operation
+from warpwright.emulate.numbers.operation import Operation
+from warpwright.emulate.ptx.flow import Flow
+from warpwright.emulate.ptx.syntax import Instruction, Memory, Operand, Register, Sink, Special, Symbol, Vector
+from warpwright.emulate.translate.node import Node
+
+if TYPE_CHECKING:
+    from warpwright.emulate.translate.translator import Translator
+
+
+def _address_operation(opcode: str) -> Operation | None:
+    parts = opcode.split(".")
+    if parts[0] == "cvta":
+        shared = any(p.startswith("shared") for p in parts)
+        sign = "" if not shared else f"-{SHARED_WINDOW}" if "to" in parts else f"+{SHARED_WINDOW}"
+        return Operation("u64", ("u64",), f"{{0}}{sign}", f"{{0}}{sign}")
+    if parts[0] == "mapa" and parts[-1] == "u32":
+        return Operation("u32", ("u32", "u32"), f"({{0}}&{OFFSET})|({{1}}<<{RANK_SHIFT})",
+                         f"({{0}}&{OFFSET})|({{1}}<<{RANK_SHIFT})")  # fmt: skip
+    if parts[0] == "getctarank" and parts[-1] == "u32":
+        return Operation("u32", ("u32",), f"{{0}}>>{RANK_SHIFT}", f"{{0}}>>{RANK_SHIFT}")
+    return None
+
+
+def nodes_of(instruction: Instruction, number: int, flow: Flow, owner: Translator) -> list[Node]:
+    """The nodes of `instruction`; one that is not `known` when it is not emulated."""
+    opcode, operands = instruction.opcode, instruction.operands
+    guard = [instruction.guard.name] if instruction.guard else []
+
+    def node(op: Operation | None, result: Operand | None = None, sources: tuple[Operand, ...] = ()) -> Node:
+        target = result if isinstance(result, Register) else None
+        read = [r for s in sources for r in ([s.name] if isinstance(s, Register) else [])] + guard
+        if guard and target:
+            read.append(target.name)
+        return Node(instruction, number, op, target, sources, read, [target.name] if target else [])
+
+    shift = flow.warp_index_shift(instruction)
+    if shift is not None:
+        return [node(Operation("u32", (), "", f"w.index>>{shift - 5}"), operands[0])]
+    if instruction.parts[0] == "mov":
+        return _moves(instruction, node)
+    if opcode.startswith("ld.param"):
+        return _parameter(instruction, node, owner)
+    if instruction.parts[0] == "cvta" and isinstance(operands[1], Symbol):
+        return [node(Operation("u64", ("u64",), "{0}", "{0}"), operands[0], operands[1:])]
+    op = _address_operation(opcode) or operation(opcode)
+    if op is not None and isinstance(operands[0], Register) and len(operands) - 1 == len(op.sources):
+        return [node(op, operands[0], operands[1:])]
+    if op is not None and isinstance(operands[0], Sink):
+        return []
+    known = op is None and owner.units.find(opcode) is not None
+    return [Node(instruction, number, None, None, (), [*flow.uses(instruction)], [*flow.defs(instruction)], 0, known)]
+
+
+def _moves(instruction: Instruction, node: Callable[..., Node]) -> list[Node]:
+    result, source = instruction.operands
+    bits = 1 if instruction.parts[-1] == "pred" else int(instruction.parts[-1][1:])
+    whole = f"u{bits}"
+    if isinstance(source, Vector):
+        part = bits // len(source.items)
+        kinds = (f"u{part}",) * len(source.items)
+        scalar = "|".join(f"({{{i}}}<<{part * i})" for i in range(len(kinds)))
+        wide = "|".join(f"(np.asarray({{{i}}}).astype(np.uint{bits})<<{part * i})" for i in range(len(kinds)))
+        return [node(Operation(whole, kinds, wide, scalar), result, source.items)]
+    if isinstance(result, Vector):
+        part = bits // len(result.items)
+        mask = (1 << part) - 1
+        made = []
+        for i, item in enumerate(result.items):
+            if isinstance(item, Register):
+                text = f"({{0}}>>{part * i})&{mask}"
+                made.append(node(Operation(f"u{part}", (whole,), text, text), item, (source,)))
+        return made
+    if isinstance(source, Special | Symbol):
+        return [node(Operation(whole, ("u64",), "{0}", "{0}"), result, (source,))]
+    op = operation(instruction.opcode)
+    return [node(op, result, (source,))] if op else [Node(instruction, -1, None, known=False)]
+
+
+def _parameter(instruction: Instruction, node: Callable[..., Node], owner: Translator) -> list[Node]:
+    target, source = instruction.operands
+    assert isinstance(source, Memory)
+    kind = instruction.parts[-1]
+    size = math.ceil(int(kind[1:]) / 8)
+    if not isinstance(source.base, Symbol) or source.base.name not in owner.params:
+        return [Node(instruction, -1, None, known=False)]
+    index = owner.params[source.base.name]
+    items = target.items if isinstance(target, Vector) else (target,)
+    made = []
+    for i, item in enumerate(items):
+        low = source.offset + i * size
+        text = f"int.from_bytes(w.machine.launch.params[{index}][{low}:{low + size}],'little',signed={kind[0] == 's'})"
+        width = max(16, 8 * size)
+        made.append(node(Operation(f"u{width}", (), "", f"{text}&{(1 << width) - 1:#x}"), item))
+    return made

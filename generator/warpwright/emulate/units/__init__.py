@@ -1,0 +1,11 @@
+"""What instructions do: one package for each part of the hardware, in an order in which the later may use the earlier.
+
+Another unit is one more line here; see docs/add_an_instruction.md.
+"""
+
+from __future__ import annotations
+
+from warpwright.emulate.translate.unit import Units
+from warpwright.emulate.units import barriers, lanes, memory, tcgen05, tma, wgmma
+
+UNITS = Units((lanes.UNIT, memory.UNIT, barriers.UNIT, tma.UNIT, wgmma.UNIT, tcgen05.UNIT))

@@ -1,0 +1,260 @@
+"""mbarrier objects, as the PTX ISA defines them.
+
+A phase ends when its pending arrivals and its transaction count are both zero; the pending count
+then starts again from the initial one. What arrivals release becomes known to waiters when the phase ends.
+Functions that the translated code calls take the fiber and the number of the instruction first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warpwright.emulate.machine.addresses import locate, reach
+from warpwright.emulate.machine.order import WARP
+from warpwright.emulate.machine.people import arrivals, counted
+from warpwright.emulate.machine.scheduler import Machine
+from warpwright.emulate.machine.state import Cta, Fiber, Warp
+
+_TX_LIMIT = (1 << 20) - 1  # PTX ISA, "Tracking asynchronous operations by the mbarrier object"
+
+
+def release(warp: Warp, mask: int) -> tuple[int, int]:
+    """What an arrival of the lanes in `mask` makes known; the warp's later accesses are a new event.
+
+    Accesses that other lanes made are not carried unless bar.warp.sync, or a barrier of all lanes, came between.
+    """
+    warp.segment = -1
+    if warp.accessing & ~mask:
+        return warp.known & ~warp.unsynced, warp.known_async & ~warp.unsynced
+    return warp.known, warp.known_async
+
+
+class Fenced:
+    """Of a warp: the event of its mbarrier.inits since the last fence, -1 if none; and what fences have released,
+    which is what a relaxed arrival carries."""
+
+    def __init__(self, _warp: Warp) -> None:
+        self.event = -1
+        self.released = self.released_async = 0
+
+
+class MBarriers:
+    """The mbarriers of a CTA, by offset."""
+
+    def __init__(self, _cta: Cta) -> None:
+        self.at: dict[int, MBarrier] = {}
+
+
+class MBarrier:
+    """`tx` is the transaction count: bytes expected less bytes landed, negative when they land first."""
+
+    def __init__(self, cta: Cta, offset: int, count: int, event: int, number: int) -> None:
+        self.cta, self.offset, self.count, self.event, self.number = cta, offset, count, event, number
+        self.pending, self.tx, self.phase = count, 0, 0
+        self.known = self.known_async = 0  # of completed phases
+        self.coming = self.coming_async = 0  # of the phase in progress
+        self.waiting: list[Fiber] = []
+        self.clock = self.coming_clock = 0
+        seen = cta.machine.observed["mbarriers"]
+        self.seen = seen.setdefault(offset, {"counts": set(), "arrivals": set(), "bytes": set(), "phases": 0})
+        self.seen["counts"].add(count)
+        self.landed = self.arrived = 0
+        self.arrivers: list[tuple[Warp, int, int]] = []  # of the phase in progress: warp, instruction, arrivals
+
+    def __str__(self) -> str:
+        return f"mbarrier {self.cta.machine.place(self.cta, self.offset)}"
+
+    def state(self) -> str:
+        parity = "" if self.phase < 2 else f" (parity {self.phase & 1})"
+        arrivals = counted(self.count, "arrival")
+        landed = f" ({self.landed} have landed)" if self.landed else ""
+        return f"phase {self.phase}{parity}, {self.pending} of {arrivals} and {self.tx} bytes pending{landed}"
+
+    def history(self) -> str:
+        """Lines of a report: the count, where it was set, what the plan says, and who has arrived."""
+        machine = self.cta.machine
+        text = f"\n    initialised for {counted(self.count, 'arrival')}\n      {machine.line(self.number)}"
+        return text + machine.planned(machine.name(self.offset)) + arrivals(machine, self.arrivers)
+
+    def arrive(self, warp: Warp, number: int, mask: int, count: int, expect: int = 0) -> None:
+        known, known_async = release(warp, mask)
+        self.coming |= known
+        self.coming_async |= known_async
+        self.coming_clock = max(self.coming_clock, warp.clock)
+        self.expect(warp, number, expect)
+        self._count(warp, number, count)
+
+    def arrive_async(self, warp: Warp, number: int, known: int, clock: int) -> None:
+        """One arrival by the completion of asynchronous operations, which makes `known` known."""
+        self.coming |= known
+        self.coming_async |= known
+        self.coming_clock = max(self.coming_clock, clock)
+        self._count(warp, number, 1)
+
+    def _count(self, warp: Warp, number: int, count: int) -> None:
+        if count > self.pending:
+            text = (
+                f"{self}: {counted(count, 'arrival')} here: more arrivals than the phase has; it is in {self.state()}"
+                f"{self.history()}\n"
+                "    either a wait for the phase's end is missing before this arrival, or the count is too small"
+            )
+            warp.machine.fault("mbarrier", warp, number, text, fatal=True)
+        self.pending -= count
+        self.arrived += count
+        self.arrivers.append((warp, number, count))
+        self._advance()
+
+    def expect(self, warp: Warp, number: int, count: int) -> None:
+        self.tx += count
+        if self.tx > _TX_LIMIT:
+            text = f"{self}: transaction count {self.tx} exceeds {_TX_LIMIT}"
+            warp.machine.fault("mbarrier", warp, number, text, fatal=True)
+
+    def complete(self, warp: Warp, number: int, count: int, event: int, clock: int) -> None:
+        """`count` bytes of the asynchronous operation `event` have landed."""
+        self.coming |= 1 << event
+        self.coming_async |= 1 << event
+        self.coming_clock = max(self.coming_clock, clock)
+        self.tx -= count
+        self.landed += count
+        if self.tx < 0 and (not self.pending or self.tx < -_TX_LIMIT):
+            text = f"{self}: {count} bytes landed, {-self.tx} more than expected ({self.state()}){self.history()}"
+            warp.machine.fault("mbarrier", warp, number, text)
+        self._advance()
+
+    def _advance(self) -> None:
+        if self.pending or self.tx:
+            return
+        self.phase += 1
+        self.pending = self.count
+        self.known |= self.coming
+        self.known_async |= self.coming_async
+        self.coming = self.coming_async = 0
+        self.clock = self.coming_clock
+        self.seen["arrivals"].add(self.arrived)
+        self.seen["bytes"].add(self.landed)
+        self.seen["phases"] += 1
+        self.landed = self.arrived = 0
+        self.arrivers.clear()
+        if self.waiting:
+            woken, self.waiting = self.waiting, []
+            for fiber in woken:
+                self.cta.machine.ready(fiber)
+
+
+def _mbarrier(f: Fiber, number: int, address: int, cluster: bool = False) -> MBarrier:
+    cta, offset = locate(f, number, address, cluster, 8, 8)
+    return lookup(f.warp, number, cta, offset, f.warp.known)
+
+
+def lookup(warp: Warp, number: int, cta: Cta, offset: int, known: int) -> MBarrier:
+    """The barrier at `offset` of `cta`, its initialisation checked against what is `known`."""
+    machine = warp.machine
+    barrier = cta.own(MBarriers).at.get(offset)
+    if barrier is None:
+        text = f"no mbarrier is initialised at {machine.place(cta, offset)}"
+        machine.fault("mbarrier", warp, number, text, fatal=True)
+        raise AssertionError
+    if not known >> barrier.event & 1:
+        text = (
+            f"{barrier}: its mbarrier.init is not ordered before this use\n    {machine.line(barrier.number)}\n  what"
+            " would order them: fence.mbarrier_init (or fence.proxy.async), then a barrier to this warp"
+        )
+        lines = (machine.program.instructions[number].line, machine.program.instructions[barrier.number].line)
+        machine.report.add("race", f"{text}\n  {warp}\n  {machine.line(number)}", lines)
+    return barrier
+
+
+def mbarrier_init(f: Fiber, number: int, address: int, count: int) -> None:
+    warp = f.warp
+    cta, offset = locate(f, number, address, False, 8, 8)
+    if not 1 <= count <= _TX_LIMIT:
+        warp.machine.fault("mbarrier", warp, number, f"an arrival count of {count}: it must be 1..{_TX_LIMIT}", True)
+    barriers, mine, shadow = cta.own(MBarriers).at, warp.own(Fenced), cta.shadow
+    if offset in barriers:
+        text = f"{barriers[offset]} is initialised again ({barriers[offset].state()})"
+        warp.machine.fault("mbarrier", warp, number, text)
+    if mine.event < 0:
+        mine.event = warp.machine.order.event(WARP, warp, False)
+        warp.known |= 1 << mine.event
+    beside = offset ^ 8 in shadow.apart  # the cell's other half, still in use
+    if shadow.state[offset >> 4] > 0 and not beside:  # a data buffer was here: its accesses must be over
+        bad = shadow.write(slice(offset >> 4, (offset >> 4) + 1), mine.event, warp.known, number)
+        warp.machine.check_order(bad, cta, mine.event, warp, number, True, False)
+    shadow.hold(offset, "mbarrier", "a live mbarrier")
+    barriers[offset] = MBarrier(cta, offset, count, mine.event, number)
+
+
+def mbarrier_inval(f: Fiber, number: int, address: int) -> None:
+    cta, offset = locate(f, number, address, False, 8, 8)
+    barrier = _mbarrier(f, number, address)
+    if barrier.waiting:
+        f.warp.machine.fault("mbarrier", f.warp, number, f"{barrier} is invalidated while warps wait for it")
+    del cta.own(MBarriers).at[offset]
+    cta.shadow.let_go(offset)
+
+
+def mbarrier_arrive(f: Fiber, number: int, addresses: Any, count: int, expect: int, cluster: bool) -> int:
+    """One arrival per active lane; `addresses` is one address or 32. The state before it (for non-parity waits)."""
+    warp = f.warp
+    if isinstance(addresses, int):
+        groups = {addresses: bin(f.mask).count("1")}
+    else:
+        groups = {}
+        for address in addresses[f.lanes].tolist():
+            groups[address] = groups.get(address, 0) + 1
+    state = 0
+    for address, lanes in groups.items():
+        barrier = _mbarrier(f, number, address, cluster)
+        state = barrier.phase
+        if barrier.cta is not warp.cta:
+            event = warp.machine.order.event(WARP, warp, False)  # the arrival itself: who sees the phase end knows it
+            reach(warp, number, barrier.cta, event)
+            barrier.coming |= 1 << event
+            warp.known |= 1 << event  # what the warp releases later comes after its arrival
+        barrier.arrive(warp, number, f.mask, count * lanes, expect * lanes)
+    return state
+
+
+def mbarrier_expect(f: Fiber, number: int, address: int, count: int, cluster: bool) -> None:
+    _mbarrier(f, number, address, cluster).expect(f.warp, number, count * bin(f.mask).count("1"))
+
+
+def mbarrier_wait(f: Fiber, number: int, address: int, parity: int, acquire: bool, cluster: bool) -> bool:
+    """A wait loop on the phase of `parity`: True once it is over, else the fiber is suspended."""
+    barrier = _mbarrier(f, number, address, cluster)
+    if (barrier.phase & 1) == (parity & 1):
+        barrier.waiting.append(f)
+        return f.warp.machine.block(f, "mbarrier", number, (barrier, parity & 1))
+    _woken(f, number, barrier, acquire)
+    return True
+
+
+def _woken(f: Fiber, number: int, barrier: MBarrier, acquire: bool) -> None:
+    warp = f.warp
+    if acquire:
+        warp.known |= barrier.known
+        warp.known_async |= barrier.known_async
+    warp.catch_up(barrier.clock, number, "mbarrier", offset=barrier.offset, phase=barrier.phase - 1)
+
+
+def mbarrier_test(f: Fiber, number: int, address: int, parity: int, acquire: bool, cluster: bool) -> int:
+    """A peek: 1 if the phase is over, but sometimes 0 even then, as time limits and lost races make it on hardware."""
+    barrier = _mbarrier(f, number, address, cluster)
+    machine: Machine = f.warp.machine
+    if (barrier.phase & 1) == (parity & 1) or machine.rng.random() < machine.options.peek_failure:
+        return 0
+    _woken(f, number, barrier, acquire)
+    return 1
+
+
+def explain(fiber: Fiber, detail: Any) -> tuple[str, dict[str, Any]]:
+    """What a wait on an mbarrier waits for."""
+    barrier, parity = detail
+    machine = fiber.warp.machine
+    facts = {"cta": barrier.cta.ctaid, "offset": barrier.offset, "parity": parity, "phase": barrier.phase}
+    facts |= {"pending_arrivals": barrier.pending, "pending_bytes": barrier.tx}
+    whose = "its CTA" if barrier.cta is fiber.warp.cta else f"CTA {barrier.cta}"
+    text = f"the phase of parity {parity} of mbarrier {machine.name(barrier.offset)} of {whose}"
+    text += f"\n    it is in {barrier.state()}"
+    return text + barrier.history(), facts

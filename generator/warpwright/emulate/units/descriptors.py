@@ -1,0 +1,83 @@
+"""Where a matrix operand lies: the descriptors that tensor cores take, and what they name as float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from warpwright.emulate.machine.addresses import swizzle
+from warpwright.emulate.machine.order import Cells
+from warpwright.emulate.numbers.formats import DTYPES, F16_TO_F32, Array
+
+_MASKS = {0: 0, 1: 7, 2: 3, 3: 1}  # descriptor bits 62-63: none, 128 B, 64 B, 32 B
+_GATHERS: dict[Any, tuple[Array, Cells]] = {}
+_E4M3 = np.arange(256, dtype=np.uint8).view(DTYPES["e4m3"]).astype(np.float32)
+_E5M2 = np.arange(256, dtype=np.uint8).view(DTYPES["e5m2"]).astype(np.float32)
+
+
+def gather(descriptors: list[int], rows: int, kind: str, mn: bool) -> tuple[Any, Array, Cells]:
+    """(key, chunk numbers, cells) of the operand that `descriptors` name one after the other along K.
+
+    Both are relative to the 1 KiB that holds the first start address. `rows` is M or N, `mn`: not K-major.
+    """
+    first = descriptors[0]
+    start = first & 0x3FFF
+    starts = tuple((d & 0x3FFF) - start for d in descriptors)
+    key = first >> 16, starts, start % 64, rows, kind, mn
+    found = _GATHERS.get(key)
+    if found is None:
+        index = _index(first, starts, start % 64, rows, DTYPES[kind].itemsize, mn)
+        found = _GATHERS[key] = index, slice_or(index)
+    return key, *found
+
+
+def slice_or(cells: Array) -> Cells:
+    """`cells`, as a slice where they are all the cells of a range (in any order)."""
+    flat = np.flatnonzero(np.bincount(cells.reshape(-1)))
+    low, high = int(flat[0]), int(flat[-1])
+    return slice(low, high + 1) if high - low + 1 == len(flat) else flat
+
+
+def convert(chunks: Array, kind: str) -> Array:
+    values: Array
+    if kind == "f16":
+        values = F16_TO_F32.take(chunks.view(np.uint16))
+    elif kind == "bf16":
+        values = (chunks.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    elif kind == "tf32":
+        values = (chunks.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    elif kind in ("e4m3", "e5m2"):
+        values = (_E4M3 if kind == "e4m3" else _E5M2).take(chunks.view(np.uint8))
+    else:
+        values = chunks.view(DTYPES[kind]).astype(np.float32)
+    return values
+
+
+def _index(descriptor: int, starts: tuple[int, ...], phase: int, rows: int, element: int, mn: bool) -> Array:
+    """Chunk numbers relative to the 1 KiB of the start: (rows, chunks along K), or (K, chunks along M or N).
+
+    The canonical layouts of the PTX ISA ("Shared memory matrix layout" of wgmma) with T = 16 bytes of elements:
+    K-major: rows in groups of eight, SBO apart, one swizzle span between rows; without swizzle LBO between the
+    two core matrices along K. M/N-major: spans of T * {1, 2, 4, 8} elements, LBO apart, eight k in a block, SBO
+    between blocks; without swizzle the two offsets change places.
+    """
+    lbo, sbo = descriptor >> 16 & 0x3FFF, descriptor >> 32 & 0x3FFF
+    mask = _MASKS[descriptor >> 62 & 3]
+    span = mask + 1  # chunks
+    if not mn:
+        r, c = np.arange(rows)[:, None], np.arange(2)[None, :]
+        if mask:
+            one = r % 8 * span + r // 8 * sbo + c
+        else:
+            one = r % 8 + r // 8 * sbo + c * lbo
+        chunks = np.concatenate([one + s for s in starts], axis=1)
+    else:
+        per = 16 // element
+        k, c = np.arange(32 // element)[:, None], np.arange(rows // per)[None, :]
+        if mask:
+            one = c % span + c // span * lbo + k % 8 * span + k // 8 * sbo
+        else:
+            one = k % 8 + c * sbo + k // 8 * lbo
+        chunks = np.concatenate([one + s for s in starts], axis=0)
+    return swizzle(chunks + phase, mask)

@@ -1,0 +1,22 @@
+"""What concerns a warp: its lanes among each other, its registers, its end."""
+
+from __future__ import annotations
+
+from warpwright.emulate.machine.findings import Kind
+from warpwright.emulate.translate.unit import Unit
+from warpwright.emulate.units.lanes import registers
+from warpwright.emulate.units.lanes.emit import OPCODES
+from warpwright.emulate.units.lanes.lanes import converged, leader, reduce_lanes, shuffle, vote
+
+UNIT = Unit(
+    "lanes",
+    OPCODES,
+    (converged, leader, reduce_lanes, shuffle, vote, registers.setmaxnreg, registers.trap),
+    waits={"registers": registers.explain},
+    kinds={
+        "setmaxnreg": Kind("reallocation that the warps of a warpgroup do not all make, or beyond the pool", "hang"),
+        "trap": Kind("the kernel executed a trap", "crash"),
+    },
+    observes={"registers": "{registers per thread: warps that have held as many}"},
+    at_end=registers.check_alike,
+)

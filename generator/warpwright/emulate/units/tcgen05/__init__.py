@@ -1,0 +1,30 @@
+"""tcgen05: tensor memory of Blackwell (sm_100a), and the matrix products that have their sums in it."""
+
+from __future__ import annotations
+
+from warpwright.emulate.machine.findings import Kind
+from warpwright.emulate.translate.unit import Unit
+from warpwright.emulate.units.tcgen05 import copies, memory, products
+from warpwright.emulate.units.tcgen05.emit import OPCODES
+from warpwright.emulate.units.tcgen05.loaded import alter, arrange, before
+
+UNIT = Unit(
+    "tcgen05",
+    OPCODES,
+    (
+        copies.Loading, copies.tcgen05_fence, copies.tcgen05_ld, copies.tcgen05_move, copies.tcgen05_st,
+        copies.tcgen05_touch, copies.tcgen05_wait, memory.tcgen05_alloc, memory.tcgen05_dealloc,
+        memory.tcgen05_relinquish, products.tcgen05_commit, products.tcgen05_mma,
+    ),
+    waits={"tensor-memory": memory.explain},
+    kinds={
+        "tcgen05": Kind("a tcgen05 instruction whose operands or issuing threads are illegal", "crash"),
+        "tensor-memory": Kind("tensor memory allocated, freed or addressed wrongly, or never freed", "crash"),
+        "tcgen05-registers": Kind("registers used that a tcgen05.ld may not have filled yet", "incorrect"),
+    },
+    rules={memory.FENCES: "tensor memory wants tcgen05.fence beside barriers; without, barriers alone order it"},
+    arrange=arrange,
+    before=before,
+    at_end=memory.report_leaks,
+    alter=alter,
+)  # fmt: skip

@@ -1,0 +1,157 @@
+"""tcgen05.ld and tcgen05.st between registers and tensor memory, their waits, and the fences of tcgen05.
+
+Which lane and column each register holds follows the PTX ISA, "Data movement shape"; as offsets of a thread and of
+a register they are what the layouts of the DSL's copy atoms say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from warpwright.emulate.machine.order import Source
+from warpwright.emulate.machine.state import Fiber, Warp
+from warpwright.emulate.numbers.formats import Array
+from warpwright.emulate.units.tcgen05.memory import (
+    FENCES,
+    LD,
+    ST,
+    TensorMemory,
+    access,
+    cells_of,
+    hand_over,
+    inside,
+    memory_of,
+)  # fmt: skip
+
+_T = np.arange(32)
+#: shape: (registers of .x1, columns of .x1, lane and column of each thread, lane and column of each register of .x1)
+_SHAPES: dict[str, tuple[int, int, Array, Array, list[int], list[int]]] = {
+    "32x32b": (1, 1, _T, _T * 0, [0], [0]),
+    "16x64b": (1, 2, _T // 4 + 8 * (_T % 2), _T // 2 % 2, [0], [0]),
+    "16x128b": (2, 4, _T // 4, _T % 4, [0, 8], [0, 0]),
+    "16x256b": (4, 8, _T // 4, 2 * (_T % 4), [0, 0, 8, 8], [0, 1, 0, 1]),
+}
+SHAPES = frozenset(_SHAPES)
+_PLACES: dict[tuple[str, int], tuple[Array, Array, int]] = {}
+
+
+def registers_of(shape: str, repeat: int) -> int:
+    return _SHAPES[shape][0] * repeat
+
+
+def _places(shape: str, repeat: int) -> tuple[Array, Array, int]:
+    """(lanes, columns) as (registers, 32) arrays relative to the address, and how many columns there are."""
+    found = _PLACES.get((shape, repeat))
+    if found is None:
+        count, wide, lane, column, lanes, columns = _SHAPES[shape]
+        step = np.repeat(np.arange(repeat), count) * wide
+        rows = np.tile(lanes, repeat)[:, None] + lane
+        cols = (np.tile(columns, repeat) + step)[:, None] + column
+        found = _PLACES[shape, repeat] = rows, cols, wide * repeat
+    return found
+
+
+def _locate(f: Fiber, number: int, address: int, shape: str, repeat: int, halves: bool, what: str) -> Any:
+    """(memory, lanes, columns, cells) of one access; `halves`: each register is two columns of 16 bits."""
+    warp = f.warp
+    machine = warp.machine
+    if f.mask != warp.alive:
+        machine.fault("convergence", warp, number, f"{what} needs all lanes of the warp", fatal=True)
+    memory = memory_of(warp.cta)
+    lanes, columns, wide = _places(shape, repeat)
+    first, base = address >> 16, address & 0xFFFF
+    wide *= 1 + halves
+    quarter = warp.index % 4
+    if first // 32 != quarter or first % 16 or first % 32 + int(lanes.max()) >= 32:
+        text = (
+            f"{what} at lane {first}: warp {warp.index} reaches lanes {32 * quarter}..{32 * quarter + 31} alone"
+            f" (a quarter by its index modulo 4)"
+        )
+        machine.fault("tensor-memory", warp, number, text, fatal=True)
+    inside(memory, warp, number, base, wide)
+    bands = slice(first // 16, (first + int(lanes.max())) // 16 + 1, 1)
+    return memory, first + lanes, base + columns * (1 + halves), cells_of(base, wide, bands)
+
+
+def _event(memory: TensorMemory, warp: Warp, what: Source) -> int:
+    thread = memory.thread(warp)
+    if thread.open[what] < 0:
+        thread.open[what] = warp.machine.order.event(what, warp, True)
+    return thread.open[what]
+
+
+class Loading:
+    """Registers of a warp that a tcgen05.ld still fills."""
+
+    def __init__(self, _warp: Warp) -> None:
+        self.names: frozenset[str] = frozenset()
+
+
+def tcgen05_ld(
+    f: Fiber, number: int, address: int, shape: str, repeat: int, pack: bool, names: frozenset[str]
+) -> Array:
+    """tcgen05.ld: (registers, 32) uint32. Until tcgen05.wait::ld the registers `names` must be left alone."""
+    warp = f.warp
+    memory, lanes, columns, cells = _locate(f, number, address, shape, repeat, pack, "tcgen05.ld")
+    visible = memory.thread(warp).visible(warp)
+    access(memory, warp, number, cells, _event(memory, warp, LD), visible, False)
+    warp.own(Loading).names |= names
+    found: Array = memory.words[lanes, columns]
+    if pack:
+        found = (found & 0xFFFF) | memory.words[lanes, columns + 1] << 16
+    return found
+
+
+def tcgen05_st(f: Fiber, number: int, address: int, shape: str, repeat: int, unpack: bool, values: Array) -> None:
+    """tcgen05.st of `values` (registers, 32) uint32."""
+    warp = f.warp
+    memory, lanes, columns, cells = _locate(f, number, address, shape, repeat, unpack, "tcgen05.st")
+    access(memory, warp, number, cells, _event(memory, warp, ST), memory.thread(warp).visible(warp), True)
+    if unpack:
+        memory.words[lanes, columns + 1] = values >> 16
+        values = values & 0xFFFF
+    memory.words[lanes, columns] = values
+
+
+def tcgen05_wait(f: Fiber, number: int, load: bool) -> None:
+    """tcgen05.wait::ld or ::st: the warp's loads, or stores, so far are complete."""
+    warp = f.warp
+    if f.mask != warp.alive:
+        warp.machine.fault("convergence", warp, number, "tcgen05.wait needs all lanes of the warp", fatal=True)
+    thread = memory_of(warp.cta).thread(warp)
+    what = LD if load else ST
+    if thread.open[what] >= 0:
+        thread.done |= 1 << thread.open[what]
+        thread.open[what] = -1
+        if FENCES in warp.machine.options.without:
+            warp.learn(thread.done, thread.done)
+    if load:
+        warp.own(Loading).names = frozenset()
+
+
+def tcgen05_fence(f: Fiber, before: bool) -> None:
+    """tcgen05.fence: before, what is complete goes with later arrivals; after, what waits have told is visible."""
+    warp = f.warp
+    memory = memory_of(warp.cta)
+    thread = memory.thread(warp)
+    if before:
+        hand_over(memory, warp)
+        warp.learn(thread.done, thread.done)
+    else:
+        thread.seen = warp.known
+
+
+def tcgen05_move(loading: Loading, moves: tuple[tuple[frozenset[str], frozenset[str]], ...]) -> None:
+    """Registers are copied, each (from, to): where a tcgen05.ld still fills the first, the others are as unready."""
+    for source, target in moves:
+        if not loading.names.isdisjoint(source):
+            loading.names |= target
+
+
+def tcgen05_touch(warp: Warp, number: int, names: frozenset[str]) -> None:
+    """Registers are used that a tcgen05.ld may not have filled."""
+    in_flight = ", ".join(sorted(warp.own(Loading).names & names)[:3])
+    text = f"registers that a tcgen05.ld still fills are used ({in_flight})\n  what would order them: tcgen05.wait::ld"
+    warp.machine.fault("tcgen05-registers", warp, number, text)

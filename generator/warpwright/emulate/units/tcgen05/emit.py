@@ -1,0 +1,127 @@
+"""Code for the tcgen05 instructions of Blackwell: tensor memory, its loads and stores, matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from warpwright.emulate.machine.findings import UnsupportedInstruction
+from warpwright.emulate.ptx.syntax import Memory, Operand, Register, Vector
+from warpwright.emulate.translate.operands import address_of, matrix, single
+from warpwright.emulate.translate.unit import Opcode
+from warpwright.emulate.units.tcgen05.copies import SHAPES, registers_of
+from warpwright.emulate.units.tcgen05.products import KINDS
+
+if TYPE_CHECKING:
+    from warpwright.emulate.translate.node import Node
+    from warpwright.emulate.translate.writer import BlockWriter
+
+
+def _refuse(n: Node, what: str) -> UnsupportedInstruction:
+    return UnsupportedInstruction(f"{n.instruction.where}: {what} is not emulated")
+
+
+def _group(n: Node) -> int:
+    return 2 if "cta_group::2" in n.instruction.parts else 1
+
+
+def _alloc(w: BlockWriter, n: Node) -> None:
+    memory, columns = n.instruction.operands
+    address = address_of(w, memory, n.number)
+    w.lines.append(
+        f"if not tcgen05_alloc(f, {n.number}, {address}, {single(w, columns, n.number)}, {_group(n)}): return -1"
+    )
+
+
+def _dealloc(w: BlockWriter, n: Node) -> None:
+    address, columns = (single(w, o, n.number) for o in n.instruction.operands)
+    w.lines.append(f"tcgen05_dealloc(f, {n.number}, {address}, {columns}, {_group(n)})")
+
+
+def _relinquish(w: BlockWriter, n: Node) -> None:
+    w.lines.append(f"tcgen05_relinquish(f, {n.number}, {_group(n)})")
+
+
+def _mma(w: BlockWriter, n: Node) -> None:
+    """tcgen05.mma.cta_group.kind [d], a-desc or [a], b-desc, i-desc, {disable-output-lane}, enable-input-d."""
+    parts, operands = n.instruction.parts, list(n.instruction.operands)
+    kind = next((p[6:] for p in parts if p.startswith("kind::")), "")
+    if kind not in KINDS or {"ws", "sp", "block_scale"} & set(parts) or any(p.startswith("scale_vec") for p in parts):
+        raise _refuse(n, "this kind or variant of tcgen05.mma")
+    d, a, b, descriptor, *rest = operands
+    disabled: Sequence[Operand] = ()
+    if rest and isinstance(rest[0], Vector):
+        disabled = rest.pop(0).items  # type: ignore[union-attr]
+    if len(rest) != 1:
+        raise _refuse(n, "scale-input-d")
+    in_tensor = isinstance(a, Memory)
+    left = address_of(w, a, n.number) if in_tensor else single(w, a, n.number, "u64")
+    lanes = "".join(f"{single(w, o, n.number)}, " for o in disabled)
+    w.lines.append(
+        f"tcgen05_mma(f, {n.number}, '{kind}', {_group(n)}, {address_of(w, d, n.number)}, {left}, {in_tensor},"
+        f" {single(w, b, n.number, 'u64')}, {single(w, descriptor, n.number)}, ({lanes}),"
+        f" {single(w, rest[0], n.number, 'pred')})"
+    )
+
+
+def _commit(w: BlockWriter, n: Node) -> None:
+    memory, *mask = n.instruction.operands
+    if "mbarrier::arrive::one" not in n.instruction.parts:
+        raise _refuse(n, "this completion mechanism of tcgen05.commit")
+    chosen = single(w, mask[0], n.number, "u16") if mask else "None"
+    w.lines.append(f"tcgen05_commit(f, {n.number}, {address_of(w, memory, n.number)}, {_group(n)}, {chosen})")
+
+
+def _copy_shape(n: Node, items: Sequence[Operand]) -> tuple[str, int]:
+    parts = n.instruction.parts
+    shape = next((p for p in parts if p in SHAPES), "")
+    repeat = next((int(p[1:]) for p in parts if p[0] == "x" and p[1:].isdigit()), 0)
+    if not shape or not repeat or "red" in parts:
+        raise _refuse(n, "this shape of tcgen05.ld or tcgen05.st")
+    if len(items) != registers_of(shape, repeat) or not all(isinstance(i, Register) for i in items):
+        raise _refuse(n, f"{len(items)} registers where the shape has {registers_of(shape, repeat)}")
+    return shape, repeat
+
+
+def _ld(w: BlockWriter, n: Node) -> None:
+    target, memory, *_ = n.instruction.operands
+    items: Sequence[Operand] = target.items if isinstance(target, Vector) else (target,)
+    shape, repeat = _copy_shape(n, items)
+    results = [i for i in items if isinstance(i, Register)]
+    names = w.owner.constant(frozenset(r.name for r in results), "N")
+    pack = "pack::16b" in n.instruction.parts
+    address = address_of(w, memory, n.number)
+    w.lines.append(f"t = tcgen05_ld(f, {n.number}, {address}, '{shape}', {repeat}, {pack}, {names})")
+    w.store_rows(results, "t" if len(results) > 1 else "t[0]", "u32", n.instruction)
+
+
+def _st(w: BlockWriter, n: Node) -> None:
+    memory, *_, source = n.instruction.operands
+    items: Sequence[Operand] = source.items if isinstance(source, Vector) else (source,)
+    shape, repeat = _copy_shape(n, items)
+    unpack = "unpack::16b" in n.instruction.parts
+    address, values = address_of(w, memory, n.number), matrix(w, items, "u32")
+    w.lines.append(f"tcgen05_st(f, {n.number}, {address}, '{shape}', {repeat}, {unpack}, {values})")
+
+
+def _wait(w: BlockWriter, n: Node) -> None:
+    w.lines.append(f"tcgen05_wait(f, {n.number}, {'wait::ld' in n.instruction.parts})")
+
+
+def _fence(w: BlockWriter, n: Node) -> None:
+    w.lines.append(f"tcgen05_fence(f, {'before_thread_sync' in n.instruction.opcode})")
+
+
+OPCODES = {
+    "tcgen05.alloc": Opcode(emit=_alloc, suspends=True),
+    "tcgen05.dealloc": Opcode(emit=_dealloc, result=False, deleted=True),
+    "tcgen05.relinquish_alloc_permit": Opcode(emit=_relinquish),
+    "tcgen05.mma": Opcode(emit=_mma),
+    "tcgen05.commit": Opcode(emit=_commit, deleted=True),
+    "tcgen05.ld": Opcode(emit=_ld, varies="always"),
+    "tcgen05.st": Opcode(emit=_st),
+    "tcgen05.wait::ld": Opcode(emit=_wait, deleted=True),
+    "tcgen05.wait::st": Opcode(emit=_wait, deleted=True),
+    "tcgen05.fence::before_thread_sync": Opcode(emit=_fence, deleted=True),
+    "tcgen05.fence::after_thread_sync": Opcode(emit=_fence, deleted=True),
+}

@@ -1,0 +1,22 @@
+"""Copies that the hardware makes by itself between global and shared memory: of tensors (TMA), and of bare bytes."""
+
+from __future__ import annotations
+
+from warpwright.emulate.machine.findings import Kind
+from warpwright.emulate.translate.unit import Unit
+from warpwright.emulate.units.tma.bulk import bulk_load, bulk_store
+from warpwright.emulate.units.tma.copies import bulk_commit, bulk_wait, check_read
+from warpwright.emulate.units.tma.emit import OPCODES
+from warpwright.emulate.units.tma.tensors import tensor_load, tensor_store
+
+UNIT = Unit(
+    "tma",
+    OPCODES,
+    (bulk_commit, bulk_load, bulk_store, bulk_wait, tensor_load, tensor_store),
+    kinds={"tma": Kind("a tensor copy or bulk copy whose operands are illegal", "crash")},
+    observes={
+        "tma": "{parameter: {boxes, multicast, lanes, copies}}; a multicast counts once",
+        "bulk": "{load or store, where there were any: {copies, bytes, multicast, lanes}}; a multicast counts once",
+    },
+    at_exit=check_read,
+)

@@ -1,0 +1,216 @@
+"""Bulk tensor copies (TMA): loads with multicast into shared memory, stores out of it, bulk groups.
+
+A copy is checked against the order of accesses when it is issued, with what the issuing warp knows; its data
+move when the scheduler lets it land. A warp whose lanes are together issues a copy once, as the hardware
+does (UTMALDG and UTMASTG take uniform registers), and a lone elected lane issues it once as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from warpwright.emulate.machine.addresses import PARAM_WINDOW, RESERVED, SWIZZLE_MASKS, locate, swizzle
+from warpwright.emulate.machine.memory import Buffer
+from warpwright.emulate.machine.order import Cells
+from warpwright.emulate.machine.state import Fiber
+from warpwright.emulate.numbers.formats import Array
+from warpwright.emulate.units.tma.copies import (
+    LOAD,
+    STORE,
+    GroupedCopy,
+    Groups,
+    begin_fill,
+    landing_clock,
+    stored_clock,
+    targets_of,
+)  # fmt: skip
+from warpwright.emulate.units.tma.tensor_map import TensorMap
+
+#: Bytes of the smallest write: at a row's end a store writes past the extent to the next multiple. Not in the PTX ISA;
+#: seen on H200 (driver 580.159): with N = 195 in 16-bit elements, columns 195 to 199 of the padding were written.
+STORE_GRANULE = 16
+_PATTERN = {"32B": 256, "64B": 512, "128B": 1024}  # bytes after which a swizzle repeats
+_PLACES: dict[tuple[int, int, int], Array] = {}
+
+
+def _tensor_map(f: Fiber, number: int, address: int) -> tuple[int, TensorMap]:
+    machine = f.warp.machine
+    index, offset = divmod(address - PARAM_WINDOW, 1 << 16)
+    if address < PARAM_WINDOW or offset or index not in machine.opaque:
+        text = f"address {address:#x} is no tensor map: the launch describes parameters {sorted(machine.opaque)}"
+        machine.fault("tma", f.warp, number, text, fatal=True)
+    found: TensorMap = machine.opaque[index]
+    return index, found
+
+
+def _places(first: int, count: int, mask: int) -> Array:
+    """Chunk numbers, relative to the 1 KiB that holds chunk `first`, of `count` chunks of a box."""
+    key = first % 64, count, mask
+    found = _PLACES.get(key)
+    if found is None:
+        found = _PLACES[key] = swizzle(np.arange(count) + first % 64, mask)
+    return found
+
+
+def _cells(f: Fiber, number: int, shape: TensorMap, offset: int) -> tuple[Cells, Cells]:
+    """(cells of the box for the shadow, chunk numbers in the box's order) at `offset`."""
+    if offset % 128:
+        text = f"shared offset {offset - RESERVED} of a tensor copy is not a multiple of 128"
+        f.warp.machine.fault("misaligned", f.warp, number, text, fatal=True)
+    count, first = shape.bytes // 16, offset // 16
+    mask = SWIZZLE_MASKS[shape.swizzle]
+    cells = slice(first, first + count)
+    if not mask:
+        return cells, cells
+    places = _places(first, count, mask) + first // 64 * 64
+    repeat = _PATTERN[shape.swizzle] // 16
+    return (np.sort(places) if first % repeat or count % repeat else cells), places
+
+
+def _window(
+    f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], granule: int = 1
+) -> tuple[Buffer, int, Any, Any]:
+    """(buffer, byte offset, shape, strides) of the part of the box inside the tensor, outermost mode first.
+
+    The innermost extent counts as rounded up to `granule` bytes. The shape has a zero where all of the box is outside.
+    """
+    memory, machine = f.warp.machine.memory, f.warp.machine
+    strides = (shape.element, *shape.strides)
+    step = max(1, granule // shape.element)
+    size, offset, span = [], 0, shape.element
+    for axis, (at, box, extent, stride) in enumerate(zip(coordinates, shape.box, shape.extents, strides, strict=True)):
+        end = at + box, extent if axis else -(-extent // step) * step
+        low = max(at, 0)
+        count = max(min(end) - low, 0)
+        size.append(count)
+        offset += low * stride
+        span += (count - 1) * stride
+    span = span if all(size) else 0
+    address = shape.address + (offset if span else 0)
+    buffer = memory.at(address, span)
+    if buffer is None:
+        text = f"tensor copy of {span} bytes at {address:#x}: {memory.near(address)}"
+        machine.fault("global-bounds", f.warp, number, text, fatal=True)
+        raise AssertionError
+    return buffer, address - buffer.address, size[::-1], strides[::-1]
+
+
+def _observe(f: Fiber, index: int, shape: TensorMap, multicast: int) -> None:
+    seen = f.warp.machine.observed["tma"].setdefault(
+        index, {"boxes": set(), "multicast": set(), "lanes": set(), "copies": 0}
+    )
+    seen["boxes"].add(shape.box)
+    seen["multicast"].add(multicast)
+    seen["lanes"].add(bin(f.mask).count("1"))
+    seen["copies"] += 1
+
+
+def _signed(value: int) -> int:
+    return (value ^ 0x80000000) - 0x80000000
+
+
+def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinates: tuple[int, ...], barrier: int,
+                multicast: int | None, pair: bool = False) -> None:  # fmt: skip
+    """cp.async.bulk.tensor from global to shared memory; `multicast`: the mask of CTAs, or None.
+
+    `pair` (.cta_group::2): the barrier may be the peer's; it is the one of the same rank in each target's pair.
+    """
+    warp = f.warp
+    machine, own = warp.machine, warp.cta
+    index, shape = _tensor_map(f, number, map_address)
+    cta, offset = locate(f, number, target, multicast is not None, shape.bytes, 16)
+    bar_cta, bar_offset = locate(f, number, barrier, True, 8, 8)
+    targets = targets_of(f, number, cta, multicast)
+    if len(coordinates) != len(shape.box):
+        text = f"{len(coordinates)} coordinates for a tensor of {len(shape.box)} modes"
+        machine.fault("tma", warp, number, text, fatal=True)
+    signed = tuple(_signed(c) for c in coordinates)
+    cells, places = _cells(f, number, shape, offset)
+    event = machine.order.event(LOAD, warp, True)
+    if pair:
+        owners = [own.cluster.ctas[each.rank & ~1 | bar_cta.rank & 1] for each in targets]
+    else:
+        owners = targets if multicast is not None else [bar_cta]
+    filled = [(each, owner, bar_offset) for each, owner in zip(targets, owners, strict=True)]
+    barriers = begin_fill(f, number, event, cells, filled)
+    _observe(f, index, shape, len(targets))
+    clock = landing_clock(warp, shape.bytes)
+    if machine.options.trace:
+        machine.event("load", warp, number, warp.clock, clock, offset=offset, parameter=index,
+                      coordinates=signed)  # fmt: skip
+
+    def land() -> None:
+        data = _fetch(f, number, shape, signed)
+        for each, bar in zip(targets, barriers, strict=True):
+            each.chunks[places] = data
+            bar.complete(warp, number, shape.bytes, event, clock)
+
+    machine.pending.append(land)
+
+
+def _fetch(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...]) -> Array:
+    """The box at `coordinates` as 16-byte chunks, zero outside the tensor."""
+    buffer, offset, size, strides = _window(f, number, shape, coordinates)
+    full = shape.box[::-1]
+    kind = f"u{shape.element}"
+    if not all(size):
+        return np.zeros(shape.bytes // 16, dtype=np.complex128)
+    source: Array = np.ndarray(size, dtype=kind, buffer=buffer.data.data, offset=offset, strides=strides)
+    if tuple(size) == full:
+        return np.ascontiguousarray(source).reshape(-1).view(np.complex128)
+    box = np.zeros(full, dtype=kind)
+    start = [max(-c, 0) for c in coordinates[::-1]]
+    box[tuple(slice(s, s + n) for s, n in zip(start, size, strict=True))] = source
+    return box.reshape(-1).view(np.complex128)
+
+
+def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int, ...], source: int) -> None:
+    """cp.async.bulk.tensor from shared to global memory, in the warp's open bulk group."""
+    warp = f.warp
+    machine, cta = warp.machine, warp.cta
+    index, shape = _tensor_map(f, number, map_address)
+    _, offset = locate(f, number, source, False, shape.bytes, 16)
+    if len(coordinates) != len(shape.box):
+        text = f"{len(coordinates)} coordinates for a tensor of {len(shape.box)} modes"
+        machine.fault("tma", warp, number, text, fatal=True)
+    signed = tuple(_signed(c) for c in coordinates)
+    cells, places = _cells(f, number, shape, offset)
+    event = machine.order.event(STORE, warp, True)
+    bad = cta.shadow.read(cells, event, warp.known, warp.known_async, number)
+    if bad:
+        machine.check_order(bad, cta, event, warp, number, False, True)
+    _observe(f, index, shape, 1)
+    if machine.options.trace:
+        end = stored_clock(warp, shape.bytes)
+        machine.event("store", warp, number, warp.clock, end, offset=offset, parameter=index, coordinates=signed)
+
+    def move() -> None:
+        _put(f, number, shape, signed, cta.chunks[places])
+
+    warp.own(Groups).add(GroupedCopy(event, number, move), warp)
+
+
+def _put(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], chunks: Array) -> None:
+    buffer, offset, size, strides = _window(f, number, shape, coordinates, STORE_GRANULE)
+    if not all(size):
+        return
+    warp = f.warp
+    if buffer.access == "in":
+        text = f"tensor store to {buffer.name!r}, which is an input"
+        warp.machine.fault("global-bounds", warp, number, text, fatal=True)
+    kind = f"u{shape.element}"
+    box = np.ascontiguousarray(chunks).view(kind).reshape(shape.box[::-1])
+    start = [max(-c, 0) for c in coordinates[::-1]]
+    part = box[tuple(slice(s, s + n) for s, n in zip(start, size, strict=True))]
+    target: Array = np.ndarray(size, dtype=kind, buffer=buffer.data.data, offset=offset, strides=strides)
+    target[...] = part
+    counts: Array = np.ndarray(size, dtype=kind, buffer=buffer.writes.data, offset=offset, strides=strides)
+    if buffer.access == "out" and counts.any():
+        at = np.argwhere(counts)[0][::-1].tolist()
+        element = [c + a + s for c, a, s in zip(coordinates, at, start[::-1], strict=True)]
+        text = f"element {element} (innermost mode first) of {buffer.name!r} is written again"
+        warp.machine.fault("written-twice", warp, number, text)
+        counts[counts != 0] = 0
+    counts += np.array(0x0101010101010101 & ((1 << 8 * shape.element) - 1), dtype=kind)

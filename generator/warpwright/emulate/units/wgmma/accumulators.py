@@ -1,0 +1,96 @@
+"""Accumulator registers of wgmma: where they lie, and the two forms that their values have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warpwright.emulate.machine.findings import UnsupportedInstruction
+from warpwright.emulate.machine.state import Warp
+from warpwright.emulate.numbers.formats import Array
+from warpwright.emulate.ptx.flow import registers
+
+if TYPE_CHECKING:
+    from warpwright.emulate.translate.node import Node
+    from warpwright.emulate.translate.translator import Translator
+    from warpwright.emulate.translate.writer import BlockWriter
+
+
+@dataclass
+class Arranged:
+    """The accumulators of a kernel. `sets`: (first row, columns) of each. `of`: register -> its set."""
+
+    sets: list[tuple[int, int]] = field(default_factory=list)
+    of: dict[str, int] = field(default_factory=dict)
+
+
+class Accumulator:
+    """One warp's view of a set of accumulator registers.
+
+    fenced: a wgmma.fence has followed the last access by ordinary instructions. stale: the matrix is newer than
+    the registers; fresh: the registers are newer than the matrix. last: how many wgmmas of the warp used it.
+    """
+
+    __slots__ = ("fenced", "fresh", "last", "registers", "stale")
+
+    def __init__(self, held: Array) -> None:
+        self.registers = held
+        self.fenced = self.stale = False
+        self.fresh = True
+        self.last = 0
+
+    def spread(self, part: Array) -> None:
+        """Registers from 16 rows of the matrix: PTX ISA, "Matrix fragments for wgmma", D."""
+        self.registers.reshape(-1, 2, 2, 8, 4)[...] = part.reshape(2, 8, -1, 4, 2).transpose(2, 0, 4, 1, 3)
+
+    def gathered(self) -> Array:
+        """16 rows of the matrix from registers."""
+        rows: Array = self.registers.reshape(-1, 2, 2, 8, 4).transpose(1, 3, 0, 4, 2).reshape(16, -1)
+        return rows
+
+
+class Accumulators:
+    """Those of a warp."""
+
+    def __init__(self, warp: Warp) -> None:
+        table: list[tuple[int, int]] = warp.machine.program.arranged["wgmma"].sets
+        rows = warp.U32.view(np.float32)
+        self.sets = [Accumulator(rows[row : row + columns // 2]) for row, columns in table]
+
+
+def arrange(owner: Translator, prepared: list[list[Node]]) -> Arranged:
+    """Accumulator registers take the first rows, in the order of the instruction's list."""
+    found = Arranged()
+    for node in _with("wgmma.mma_async", prepared):
+        names = list(registers(node.instruction.operands[0]))
+        known = {found.of.get(name, -1) for name in names}
+        if known == {-1}:
+            found.sets.append((owner.row(names[0], 32), 2 * len(names)))
+            found.of.update(dict.fromkeys(names, len(found.sets) - 1))
+        rows = [owner.row(name, 32) for name in names]
+        if len(known) > 1 or rows != list(range(rows[0], rows[0] + len(rows))):
+            raise UnsupportedInstruction(f"{node.instruction.where}: accumulators overlap another list's")
+    every = list(found.of)
+    for node in _with("wgmma.fence", prepared):  # no access of them moves across
+        node.uses += every
+        node.defs += every
+    return found
+
+
+def _with(opcode: str, prepared: list[list[Node]]) -> Iterator[Node]:
+    return (n for nodes in prepared for n in nodes if n.instruction.opcode.startswith(opcode))
+
+
+def before(w: BlockWriter, group: list[Node], arranged: Arranged) -> None:
+    """Accumulators must be in their registers before ordinary instructions use them."""
+    if not arranged.of or group[0].instruction.parts[0] == "wgmma":
+        return
+    for which in sorted({arranged.of[n] for node in group for n in (*node.uses, *node.defs) if n in arranged.of}):
+        write = any(arranged.of.get(n) == which for node in group for n in node.defs)
+        w.heads["accumulators"] = "w.own(Accumulators).sets"
+        w.lines.append(f"a = accumulators[{which}]")
+        test = "a.fenced or not a.fresh" if write else "a.fenced"
+        w.lines.append(f"if {test}: wgmma_touch(w, {which}, {group[0].number}, {write})")

@@ -1,0 +1,123 @@
+"""A built variant on the emulator: load it, run its cases over their schedules, weigh what was seen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from warpwright.build.kernels import pair
+from warpwright.build.launch_capture import CaptureError, HostError, HostFunction
+from warpwright.build.ptx_census import kernel_parameters
+from warpwright.device.problem import Case
+from warpwright.emulate.machine.findings import EmulatorError
+from warpwright.emulate.machine.launch import Options
+from warpwright.emulate.ptx.reader import Module, parse
+from warpwright.emulate.variant.case import Entry, Outcome, Prepared, prepare
+from warpwright.emulate.variant.check_plan import Difference, Seen, check_plan
+from warpwright.emulate.variant.names import contracts, named_barriers, offset_names, role_names
+from warpwright.emulate.variant.tensor_maps import map_parameters
+from warpwright.emulate.variant.verdict import Verdict, weigh
+from warpwright.families import workload
+from warpwright.plan.stored import PlanError, plan_from_json
+from warpwright.plan.types import KernelPlan, Plan
+from warpwright.record.atomic import read_json
+
+__all__ = ["BUDGET", "Subject", "emulate", "load"]
+
+#: Warp instructions of one run: ten times what the longest case of a large variant takes.
+BUDGET = 2_000_000
+
+
+@dataclass
+class Subject:
+    """A built variant, ready to run."""
+
+    plan: Plan
+    ptx: str
+    host: HostFunction
+    entries: tuple[Entry, ...]  # per kernel of the plan, in its order
+
+    @cached_property
+    def module(self) -> Module:
+        """The parsed PTX; its translation is kept in it. Raises PtxError."""
+        return parse(self.ptx)
+
+    @cached_property
+    def options(self) -> tuple[Options, ...]:
+        return tuple(_options(kernel) for kernel in self.plan.kernels)
+
+    def cases(self) -> list[Case]:
+        return workload(self.plan.family).cases(self.plan)
+
+    def prepare(self, case: Case) -> Prepared:
+        """Raises EmulatorError where the host function cannot be run or refuses the case."""
+        try:
+            return prepare(self.plan, self.host, self.entries, case)
+        except (CaptureError, HostError) as error:
+            raise EmulatorError(f"case {case.problem.name}: the host function: {error}") from None
+
+    def options_for(self, case: Case, **changes: Any) -> list[Options]:
+        """Return the options of each kernel for a case; `changes` are fields of Options."""
+        return [replace(options, clusters=case.resident, **changes) for options in self.options]
+
+    def outcomes(self, prepared: Prepared, module: Module) -> Iterator[Outcome]:
+        """Run a prepared case once per seed of its schedule."""
+        for seed in prepared.case.seeds:
+            yield prepared.run(module, seed, self.options_for(prepared.case))
+
+    def note(self, seen: Seen, case: Case, outcome: Outcome) -> None:
+        """Add what a complete run showed; of an empty problem there is nothing."""
+        if not outcome.results:
+            return
+        maps = [entry.maps for entry in self.entries]
+        seen.add(case.problem, maps, [result.observations for result in outcome.results])
+
+
+def _options(kernel: KernelPlan) -> Options:
+    return Options(
+        budget=BUDGET,
+        entry_registers=kernel.entry_registers,
+        names=offset_names(kernel),
+        contracts=contracts(kernel),
+        named=named_barriers(kernel),
+        roles=role_names(kernel),
+    )
+
+
+def load(folder: Path) -> Subject:
+    """Read a built variant's folder. Raises EmulatorError when it lacks something or was damaged."""
+    try:
+        plan = plan_from_json(read_json(folder / "plan.json") or {})
+        ptx = (folder / "kernel.ptx").read_text(encoding="utf-8")
+        parameters = kernel_parameters(ptx)
+        host = HostFunction(folder / "kernel.o", plan.symbol, parameters)
+        names = pair([kernel.name for kernel in plan.kernels], list(parameters))
+        entries = tuple(_entry(kernel, name, parameters) for kernel, name in zip(plan.kernels, names, strict=True))
+    except (OSError, ValueError, LookupError, PlanError, CaptureError) as error:
+        raise EmulatorError(f"{folder}: {error}; build the variant again") from None
+    return Subject(plan, ptx, host, entries)
+
+
+def _entry(kernel: KernelPlan, name: str | None, parameters: dict[str, list[int]]) -> Entry:
+    if name is None:
+        raise ValueError(f"kernel.ptx has no kernel {kernel.name}, only {', '.join(parameters) or 'none'}")
+    return Entry(kernel, name, tuple(map_parameters(kernel, parameters[name])))
+
+
+def emulate(subject: Subject) -> Verdict:
+    """Run every case of a variant, up to a run that came to no end. Raises EmulatorError, PtxError."""
+    started = time.process_time()  # of one core: neighbours on the machine do not count
+    seen, outcomes, differences = Seen.of(subject.plan), list[Outcome](), set[Difference]()
+    for case in subject.cases():
+        prepared = subject.prepare(case)
+        differences |= set(prepared.differences)
+        for outcome in subject.outcomes(prepared, subject.module):
+            outcomes.append(outcome)
+            if not outcome.complete:
+                return weigh(outcomes, sorted(differences), time.process_time() - started)
+            subject.note(seen, case, outcome)
+    return weigh(outcomes, sorted({*differences, *check_plan(seen)}), time.process_time() - started)

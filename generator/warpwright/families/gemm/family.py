@@ -1,0 +1,32 @@
+"""The GEMM family as the chain sees it."""
+
+from __future__ import annotations
+
+from warpwright.families.gemm import models
+from warpwright.families.gemm.sm_90a import SM90A
+from warpwright.families.gemm.starter import STARTER
+from warpwright.families.planning import Conflict, Family
+
+__all__ = ["FAMILY"]
+
+
+def _conflict(kernel: models.Kernel) -> Conflict | None:
+    """A and B of two dtypes: nothing multiplies them."""
+    a, b = kernel.a.dtype, kernel.b.dtype
+    if a == b:
+        return None
+    rule = f"A and B have one dtype, and kernel.a.dtype = {a}"
+    return Conflict("kernel.b.dtype", b, rule, a, "a.dtype == b.dtype")
+
+
+FAMILY = Family(
+    name="gemm",
+    kernel=models.Kernel,
+    design=models.Design,
+    problem=models.Problem,
+    # Large enough for the tensor cores to be the limit.
+    bench=(models.Problem(m=4096, n=4096, k=4096), models.Problem(m=8192, n=8192, k=8192)),
+    starter=STARTER,
+    targets={"sm_90a": SM90A},
+    conflict=_conflict,
+)

@@ -1,0 +1,50 @@
+"""The arguments of the function that is exported."""
+
+from __future__ import annotations
+
+import functools
+
+from warpwright.archs import SM90A
+from warpwright.dtypes import dtype
+from warpwright.families.gemm.sm_90a.asked import Computed, Matrix
+from warpwright.plan.types import Argument, ArgumentRole
+
+__all__ = ["arguments"]
+
+
+@functools.lru_cache(maxsize=1024)
+def arguments(computed: Computed, by_tma: bool, persistent: bool) -> tuple[Argument, ...]:
+    """Return the arguments in call order: matrices, vectors, scalars, the grid limit."""
+
+    def matrix(
+        name: str, m: Matrix, shape: tuple[str, ...], meaning: str, role: ArgumentRole = "input", alignment: int = 16
+    ) -> Argument:
+        return Argument(name, "tensor", m.dtype.name, shape, m.major.upper(), role, alignment, meaning)
+
+    tma = SM90A.tma_alignment
+    operands = [(step, operand.kind, argument) for step in computed.steps for operand, argument in step.arguments]
+    found = [
+        matrix("a", computed.a, ("L", "M", "K"), "A", alignment=tma),
+        matrix("b", computed.b, ("L", "K", "N"), "B", alignment=tma),
+    ]
+    if computed.read:
+        found += [
+            matrix(argument, computed.read, ("L", "M", "N"), "C", alignment=tma)
+            for _, kind, argument in operands
+            if kind == "tile"
+        ]
+    aligned = tma if by_tma else computed.d.bytes
+    found.append(matrix("d", computed.d, ("L", "M", "N"), "D, the output", "output", aligned))
+    for step, kind, argument in operands:
+        if kind in ("vector_m", "vector_n"):
+            extent, size = kind[-1].upper(), dtype(step.dtype).bytes
+            found.append(Argument(argument, "vector", step.dtype, (extent,), extent, "input", size, step.op.summary))
+    found += [
+        Argument(argument, "scalar", "f32", meaning=step.op.summary)
+        for step, kind, argument in operands
+        if kind == "scalar"
+    ]
+    if persistent:
+        meaning = "clusters that the device holds at once"
+        found.append(Argument("max_clusters", "scalar", "i32", role="grid_limit", meaning=meaning))
+    return tuple(found)

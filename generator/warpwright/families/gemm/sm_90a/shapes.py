@@ -1,0 +1,189 @@
+"""Which shapes a gemm for sm_90a may have. `warpwright rules` prints the list.
+
+A predicate returns None or (value, limit, nearest legal value). What must fit beside each other is in `budgets`.
+"""
+
+from __future__ import annotations
+
+from warpwright.archs import SM90A
+from warpwright.families.gemm.sm_90a.solution import Solution
+from warpwright.plan.rule import Finding, RuleSet, nearest_of
+
+__all__ = ["SHAPE"]
+
+SHAPE: RuleSet[Solution] = RuleSet()
+
+_MAX_GROUP = 1024
+_SUBTILES = (8, 16, 32, 64)  # columns
+
+
+def _multiples(step: int, low: int, high: int) -> range:
+    return range(-(-low // step) * step, high + 1, step)
+
+
+# Operands -------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("operand.dtype", "kernel")
+def _(s: Solution) -> Finding:
+    """wgmma multiplies A and B of one and the same 16-bit type"""
+    a, b = s.computed.a.dtype.name, s.computed.b.dtype.name
+    return None if a == b else (f"a.dtype {a}, b.dtype {b}", "both f16 or both bf16", f"both {a}")
+
+
+# Warps ---------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("warps.consumer", "design.consumer_warps")
+def _(s: Solution) -> Finding:
+    """consumers are 1 to 3 whole warpgroups of 4 warps"""
+    warps = s.asked.consumer_warps
+    return None if warps in (4, 8, 12) else (warps, "4, 8 or 12", nearest_of(warps, (4, 8, 12)))
+
+
+@SHAPE.add("warps.producer", "design.producer_warps")
+def _(s: Solution) -> Finding:
+    """producers and the loader of tile operands share one warpgroup"""
+    warps, most = s.asked.producer_warps, 3 if s.computed.tile_operands else 4
+    return None if 1 <= warps <= most else (warps, f"1..{most}", nearest_of(warps, range(1, most + 1)))
+
+
+@SHAPE.add("schedule.pingpong", "design.consumer_warps")
+def _(s: Solution) -> Finding:
+    """pingpong alternates tiles between exactly two consumer warpgroups"""
+    warps = s.asked.consumer_warps
+    return None if not s.asked.pingpong or warps == 8 else (warps, "8", 8)
+
+
+@SHAPE.add("schedule.persistent", "design.scheduler.kind")
+def _(s: Solution) -> Finding:
+    """pingpong needs CTAs that compute several tiles"""
+    bad = s.asked.pingpong and not s.asked.persistent
+    return ("one_tile", "persistent", "persistent") if bad else None
+
+
+# Tiles ---------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("tile.m", "design.tile.m")
+def _(s: Solution) -> Finding:
+    """every consumer warpgroup that shares the tile computes a multiple of 64 rows (wgmma M), TMA boxes hold 256"""
+    m, step = s.asked.tile_m, SM90A.mma.m[0] * s.tiles.sharing
+    legal = _multiples(step, step, SM90A.tma_box)
+    return None if m in legal else (m, f"a multiple of {step} up to {SM90A.tma_box}", nearest_of(m, legal))
+
+
+@SHAPE.add("tile.n", "design.tile.n")
+def _(s: Solution) -> Finding:
+    """wgmma takes N from 8 to 256 in steps of 8 (PTX ISA, wgmma.mma_async)"""
+    n, legal = s.asked.tile_n, _multiples(SM90A.mma.n_step, 8, SM90A.mma.n_max)
+    return None if n in legal else (n, "a multiple of 8 from 8 to 256", nearest_of(n, legal))
+
+
+@SHAPE.add("tile.k", "design.tile.k")
+def _(s: Solution) -> Finding:
+    """a stage is a whole number of MMA depths: 32 bytes of K; TMA boxes hold 256 elements"""
+    k, step = s.asked.tile_k, SM90A.mma.k_bytes // s.computed.a.bytes
+    legal = _multiples(step, step, SM90A.tma_box)
+    return None if k in legal else (k, f"a multiple of {step} up to {SM90A.tma_box}", nearest_of(k, legal))
+
+
+# Tile schedule --------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("scheduler.group", "design.scheduler.group")
+def _(s: Solution) -> Finding:
+    """a band is at most 1024 clusters wide: no L2 holds more, and its tile index stays within 32 bits"""
+    group = s.asked.group
+    return None if group <= _MAX_GROUP else (group, _MAX_GROUP, _MAX_GROUP)
+
+
+# Clusters ------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("cluster.m", "design.cluster.m")
+def _(s: Solution) -> Finding:
+    """cluster extents are powers of two"""
+    m = s.asked.cluster_m
+    return None if m in (1, 2, 4) else (m, "1, 2 or 4", nearest_of(m, (1, 2, 4)))
+
+
+@SHAPE.add("cluster.n", "design.cluster.n")
+def _(s: Solution) -> Finding:
+    """cluster extents are powers of two"""
+    n = s.asked.cluster_n
+    return None if n in (1, 2, 4) else (n, "1, 2 or 4", nearest_of(n, (1, 2, 4)))
+
+
+@SHAPE.add("cluster.size", "design.cluster")
+def _(s: Solution) -> Finding:
+    """clusters hold at most 4 CTAs"""
+    m, n, most = s.asked.cluster_m, s.asked.cluster_n, SM90A.max_cluster
+    return None if m * n <= most else (f"{m}x{n}", f"{most} CTAs", f"{min(m, 2)}x2")
+
+
+def _multicast(peers: int, rows: int, depth: int, major: str) -> Finding:
+    # Multicast divides the extent that is not contiguous.
+    extent = rows if major == "k" else depth
+    if peers == 1 or extent % (8 * peers) == 0:
+        return None
+    return peers, f"{extent} / {peers} a multiple of 8", nearest_of(peers, (1, 2) if extent % 16 == 0 else (1,))
+
+
+@SHAPE.add("multicast.a", "design.cluster.n")
+def _(s: Solution) -> Finding:
+    """each CTA of a cluster row loads a share of A that is a multiple of 8 rows (one swizzle pattern)"""
+    return _multicast(s.asked.cluster_n, s.asked.tile_m, s.asked.tile_k, s.computed.a.major)
+
+
+@SHAPE.add("multicast.b", "design.cluster.m")
+def _(s: Solution) -> Finding:
+    """each CTA of a cluster column loads a share of B that is a multiple of 8 rows (one swizzle pattern)"""
+    return _multicast(s.asked.cluster_m, s.asked.tile_n, s.asked.tile_k, s.computed.b.major)
+
+
+# Epilogue ------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("epilogue.operand", "kernel.c")
+def _(s: Solution) -> Finding:
+    """a chain with a tile operand needs kernel.c, and no other chain may give it; one tile operand at most"""
+    given, wanted = s.computed.c is not None, len(s.computed.tile_operands)
+    if wanted > 1:
+        return f"{wanted} tile operands", "1", "1"
+    if given != bool(wanted):
+        return ("given", "absent", "remove it") if given else ("absent", "given", "{dtype: f16, major: n}")
+    return None
+
+
+@SHAPE.add("epilogue.dtype", "kernel.epilogue")
+def _(s: Solution) -> Finding:
+    """an operation takes a dtype only for a vector operand; a tile operand has that of kernel.c, a scalar f32"""
+    for step in s.computed.steps:
+        if step.dtype != "f32" and not any(o.kind in ("vector_m", "vector_n") for o in step.op.operands):
+            return f"{{op: {step.op.name}, dtype: {step.dtype}}}", "no dtype", step.op.name
+    return None
+
+
+@SHAPE.add("epilogue.n", "design.epilogue_n")
+def _(s: Solution) -> Finding:
+    """a subtile is 8, 16, 32 or 64 columns and divides tile.n"""
+    n, tile = s.output.subtile_n, s.asked.tile_n
+    if n in _SUBTILES and tile % n == 0:
+        return None
+    legal = [n for n in _SUBTILES if tile % n == 0]
+    return n, " or ".join(map(str, legal)) or "none", nearest_of(n, legal)
+
+
+@SHAPE.add("epilogue.stages", "design.epilogue_stages")
+def _(s: Solution) -> Finding:
+    """stores go through 1 to 8 buffers per warpgroup, a divisor of its subtiles; the direct path has none"""
+    stages, subtiles = s.asked.epilogue_stages, s.output.subtiles
+    if stages is None:
+        return None
+    if not s.asked.by_tma:
+        return stages, "auto", "auto"
+    if 1 <= stages <= 8 and subtiles % stages == 0:
+        return None
+    legal = [n for n in range(1, 9) if subtiles % n == 0]
+    return stages, f"a divisor of {subtiles} up to 8", nearest_of(stages, legal)

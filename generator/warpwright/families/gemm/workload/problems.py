@@ -1,0 +1,71 @@
+"""The standard problems that every variant is validated on: each exists because some kernel got it wrong once.
+
+Extents follow the variant's own tile, cluster and ring, so that "ragged" or "longer than the ring" mean for every
+variant what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from warpwright.device.problem import Fill, Problem
+from warpwright.families.gemm.workload.design import GemmDesign
+
+__all__ = ["multiplication", "standard"]
+
+
+def multiplication(
+    name: str,
+    m: int,
+    n: int,
+    k: int,
+    l: int = 1,  # noqa: E741 - the mode's own name
+    fill: Fill = "normal",
+    padding: int = 0,
+    odd_strides: bool = False,
+    zero: tuple[str, ...] = (),
+    repeats: int = 0,
+) -> Problem:
+    """Return the problem D (l, m, n) = A (l, m, k) B (l, k, n)."""
+    sizes = (("M", m), ("N", n), ("K", k), ("L", l))
+    return Problem(name, sizes, fill, padding, odd_strides, zero, repeats)
+
+
+def standard(design: GemmDesign, switches: Iterable[str]) -> list[Problem]:
+    """Return the standard problems, cheap ones first; `switches` are the scalars that turn a tile operand off."""
+    t, problem = design, multiplication
+    m, n, k = t.tile_m, t.tile_n, t.tile_k
+    cluster_m, cluster_n = m * t.cluster_m, n * t.cluster_n
+    ragged_m, ragged_n, ragged_k = cluster_m + m // 2 + 1, cluster_n + n // 2 + 3, 3 * k + k // 2 + 3
+    return [
+        problem("aligned", 2 * cluster_m, 2 * cluster_n, 4 * k),
+        problem("aligned_integer", 2 * cluster_m, 2 * cluster_n, 4 * k, fill="integer"),
+        problem("ragged_m", ragged_m, 2 * cluster_n, 4 * k, fill="integer"),
+        problem("ragged_n", 2 * cluster_m, ragged_n, 4 * k, fill="integer"),
+        problem("ragged_k", 2 * cluster_m, 2 * cluster_n, ragged_k, fill="integer"),
+        problem("ragged", ragged_m, ragged_n, ragged_k),
+        problem("ragged_integer_padded", 2 * m + 1, 2 * n + 1, k + 1, fill="integer", padding=3),
+        problem("tiny", 1, 8, 8),
+        problem("unit", 1, 1, 1, padding=1, odd_strides=True),
+        problem("single_row", 1, n + 8, 2 * k, fill="integer", odd_strides=True),
+        problem("single_column", m + 8, 1, 2 * k, fill="integer", odd_strides=True),
+        problem("k_one", m + 5, n + 5, 1, odd_strides=True),
+        problem("k_zero", ragged_m, ragged_n, 0, fill="integer"),
+        problem("k_below_ring", 2 * m, 2 * n, max(1, t.stages - 1) * k, fill="integer"),
+        problem("k_beyond_ring", 2 * m, 2 * n, (3 * t.stages + 1) * k - 5, fill="integer"),
+        problem("k_long", m + 1, n + 1, 16384 + 7, fill="integer"),
+        problem("odd_tiles", (t.cluster_m + 1) * m, (t.cluster_n + 1) * n, 2 * k, fill="integer"),
+        problem("one_tile", m, n, 2 * k),
+        problem("batch", ragged_m, n + 1, 2 * k + 1, 3, fill="integer", padding=2),
+        problem("batch_normal", m + 3, ragged_n, 2 * k, 2),
+        problem("l_zero", m, n, k, 0),
+        problem("m_zero", 0, n, k),
+        problem("n_zero", m, 0, k),
+        problem("nonfinite", m + 7, n + 9, k + 3, fill="nonfinite"),
+        *(problem(f"{scalar}_zero", ragged_m, ragged_n, 2 * k, zero=(scalar,)) for scalar in sorted({*switches})),
+        # More tiles than an H200 has SMs, so that a persistent CTA computes several.
+        problem("waves", 19 * m - 3, 18 * n - 5, 3 * k + 1, fill="integer"),
+        problem("large", 4099, 4111, 4091),
+        # 46411 * 46419 > 2^31: offsets of D no longer fit into 32 bits.
+        problem("beyond_2_31", 46411, 46419, 2 * k, fill="integer", repeats=2),
+    ]

@@ -1,0 +1,45 @@
+"""The float64 reference: the product from the operands as stored, with the bound on a tensor core's error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from warpwright.device.xp import Array, Xp
+from warpwright.families.gemm.workload.accumulation import accumulation_bound
+
+__all__ = ["Product", "multiply", "sample_rows", "scalar_value"]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A B in float64, shape (L, R, N) for R rows of M, and the bound on what the tensor core may make of it.
+
+    `exact`: every partial sum is an integer that float32 holds, so that the bound is zero.
+    """
+
+    values: Array
+    bound: Array
+    exact: bool
+
+
+def multiply(xp: Xp, a: Array, b: Array, exact: bool) -> Product:
+    """Multiply (L, R, K) by (L, K, N), both float64; `exact` when they hold small integers (NaN and Inf allowed)."""
+    values = xp.matmul(a, b)
+    if exact:
+        return Product(values, xp.zeros(tuple(values.shape)), True)
+    return Product(values, accumulation_bound(xp, xp.matmul(xp.abs(a), xp.abs(b)), a.shape[-1]), False)
+
+
+def scalar_value(name: str, fill: str, zero: tuple[str, ...]) -> float:
+    """Return a scalar operand's value: an integer where the problem's operands are, zero where the problem says so."""
+    if name in zero:
+        return 0.0
+    table = {"alpha": 0.8125, "beta": -1.3} if fill == "normal" else {"alpha": 2.0, "beta": -3.0}
+    return float(np.float32(table.get(name, 1.25 if fill == "normal" else 2.0)))
+
+
+def sample_rows(m: int, stride: int = 61) -> list[int]:
+    """Rows that touch every tile of 64 rows or more: every 61st (prime: all offsets in a tile occur) and the last."""
+    return sorted({*range(0, m, stride), *range(max(0, m - 3), m)})

@@ -1,0 +1,90 @@
+"""The GEMM's workload, as whoever runs a kernel sees it (families/running.py has the protocol)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+from warpwright.device.problem import Case, Problem, shape_of
+from warpwright.device.tensors import random_values
+from warpwright.device.xp import Array, Xp
+from warpwright.dtypes import dtype
+from warpwright.epilogue.reference import Chain
+from warpwright.families.gemm.workload import cases, copied, peer, problems, reference
+from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.running import Expected, Memo, Peer, Sample, Work, Workload
+from warpwright.plan.types import Argument, Plan
+
+__all__ = ["WORKLOAD"]
+
+#: Elements of D beyond which the reference is computed for a sample of rows.
+_ALL_ROWS = 1 << 28
+
+
+class _Gemm:
+    design: type = GemmDesign
+    modes: tuple[str, ...] = ("M", "N", "K", "L")
+
+    def problems(self, plan: Plan) -> list[Problem]:
+        return problems.standard(plan.design, Chain(plan).skips.values())
+
+    def cases(self, plan: Plan) -> list[Case]:
+        return cases.small(plan.design, Chain(plan).skips.values())
+
+    def compared(self, plan: Plan) -> list[Case]:
+        return cases.compared(self.cases(plan))
+
+    def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
+        values = random_values(xp, argument, problem, seed)
+        if problem.fill == "nonfinite" and argument.name == "a" and xp.size(values):
+            rows, depth = values.shape[-2:]
+            values[..., 0, depth // 2] = float("nan")
+            values[..., rows // 2, 0] = float("inf")
+            values[..., rows - 1, depth - 1] = float("-inf")
+        return xp.encode(values, argument.dtype)
+
+    def scalars(self, plan: Plan, problem: Problem) -> dict[str, float]:
+        names = [a.name for a in plan.arguments if a.kind == "scalar" and a.role == "input"]
+        return {name: reference.scalar_value(name, problem.fill, problem.zero) for name in names}
+
+    def unread(self, plan: Plan, problem: Problem) -> set[str]:
+        return {tile for tile, scalar in Chain(plan).skips.items() if scalar in problem.zero}
+
+    def sample(self, plan: Plan, problem: Problem) -> Sample | None:
+        extents = problem.extents
+        if extents["M"] * extents["N"] * extents["L"] <= _ALL_ROWS:
+            return None
+        return Sample("M", reference.sample_rows(extents["M"]))
+
+    def expected(
+        self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array], memo: Memo
+    ) -> Mapping[str, Expected]:
+        def make() -> tuple[reference.Product, int]:
+            product = reference.multiply(xp, stored("a"), stored("b"), problem.fill != "normal")
+            return product, 16 * xp.size(product.values)
+
+        product = memo(("product", *(x.dtype for x in plan.arguments if x.name in ("a", "b"))), make)
+        scalars = self.scalars(plan, problem)
+        found = Chain(plan).apply(xp, product.values, product.bound, product.exact, scalars, stored)
+        return {"d": Expected(*found)}
+
+    def work(self, plan: Plan, extents: Mapping[str, int]) -> Work:
+        bits = sum(prod(shape_of(a, extents)) * dtype(a.dtype).bits for a in plan.arguments if a.kind != "scalar")
+        return Work(2 * prod(extents[mode] for mode in "LMNK"), bits // 8, "TFLOP/s")
+
+    def units(self, plan: Plan, problem: Problem) -> int:
+        return copied.units(plan.design, problem.extents)
+
+    def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
+        unread = self.unread(plan, problem)
+        return {name: 0 if name in unread else count for name, count in copied.copied(plan, problem).items()}
+
+    def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
+        return peer.vendor_product(torch, *(tensors[name] for name in "abd"))
+
+    def peer_key(self, plan: Plan) -> str:
+        return peer.signature(plan)
+
+
+WORKLOAD: Workload = _Gemm()

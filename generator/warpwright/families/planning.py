@@ -1,0 +1,82 @@
+"""What a kernel family is: everything that the chain must be told about a kind of kernel.
+
+A family is one package, `families/<name>/`, with two faces. `family.FAMILY` speaks to the machine that plans and
+renders: models, rules, plan, template words, prediction. `workload.WORKLOAD` speaks to whoever runs a kernel, emulated
+or on a GPU: problems, inputs, reference, work, peer; it imports numpy at most, since it travels in bundles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from warpwright.archs import H200, Arch, Device
+from warpwright.frozen import Frozen
+from warpwright.plan.prediction import Prediction
+from warpwright.plan.rule import Rule
+from warpwright.plan.types import Plan
+from warpwright.point import Point
+
+__all__ = ["Conflict", "Family", "Target"]
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two fields of a kernel that contradict each other: `field` (dotted) has `value`, and `nearest` would do.
+
+    `predicate` is what `where` may say to drop such points of a sweep.
+    """
+
+    field: str
+    value: str
+    rule: str
+    nearest: str
+    predicate: str
+
+
+class Predict(Protocol):
+    """Predicts a legal plan's time for a problem's extents, by the names of modes ({"M": 4096, ...})."""
+
+    def __call__(self, plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Prediction: ...
+
+
+@dataclass(frozen=True)
+class Target:
+    """A family on one arch.
+
+    rules: in the order of evaluation. plan: of one point; an illegal one gives a plan whose `violations` say why.
+    words: what the template needs beside the plan itself, read off the plan alone.
+    """
+
+    arch: Arch
+    template: str  # path below templates/
+    rules: tuple[Rule[Any], ...]
+    plan: Callable[[Point], Plan]
+    words: Callable[[Plan], Mapping[str, object]]
+    predict: Predict
+
+
+def _no_conflict(kernel: Any) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of kernel. The models are those of a YAML file; a problem's fields are the modes' names in lower case.
+
+    conflict: why no arch could ever have a kernel, where its fields contradict each other: a mistake of the file.
+    """
+
+    name: str
+    kernel: type[Frozen]
+    design: type[Frozen]
+    problem: type[Frozen]
+    bench: tuple[Frozen, ...]  # problems that are timed where a file names none
+    starter: str  # a commented YAML file that loads as it stands
+    targets: Mapping[str, Target]
+    conflict: Callable[[Any], Conflict | None] = _no_conflict
+
+    def __post_init__(self) -> None:
+        if not self.bench or not self.targets:
+            raise ValueError(f"the family {self.name} needs a problem to be timed, and a target")

@@ -1,0 +1,117 @@
+"""What running a kernel takes: problems, inputs, reference, work and peer of one family, with numpy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from warpwright.device.problem import Case, Problem
+from warpwright.device.xp import Array, Xp
+from warpwright.plan.types import Argument, Plan
+
+__all__ = ["Expected", "Memo", "Peer", "Sample", "Work", "Workload"]
+
+#: get(key, make) -> value: keeps what is dear to make, as long as memory allows; `make` returns a value and its bytes.
+#: Keys are within one family, problem and seed: what depends on more of a plan (a dtype, say) must be in the key.
+Memo = Callable[[tuple[Any, ...], Callable[[], tuple[Any, int]]], Any]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one problem costs at least: floating-point operations, and bytes read and written once each."""
+
+    flop: int
+    bytes: int
+    rate: str  # in which its speed is told: TFLOP/s or TB/s
+
+    def speed(self, seconds: float) -> float:
+        """The rate at which `seconds` do the work."""
+        return (self.flop if self.rate == "TFLOP/s" else self.bytes) / seconds / 1e12
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an output must be, before it is rounded to its dtype: float64 values and the bound on their error."""
+
+    values: Array
+    error: Array
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Indices along one mode for which alone the reference is computed, where all would take too long."""
+
+    mode: str
+    indices: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """The vendor's way to do the same: its name, and a function that does it once on the current stream."""
+
+    name: str
+    launch: Callable[[], object]
+
+
+class Workload(Protocol):
+    """Everything about the problems of one family. `xp` is numpy or torch with one vocabulary (device/xp.py)."""
+
+    design: type  # dataclass of a plan's resolved design
+    modes: tuple[str, ...]  # of a problem, in the order in which people name its extents
+
+    def problems(self, plan: Plan) -> list[Problem]:
+        """Return the standard validation problems, cheap ones first."""
+
+    def cases(self, plan: Plan) -> list[Case]:
+        """Return the emulator's cases: the smallest problems with the properties that broken kernels got wrong."""
+
+    def compared(self, plan: Plan) -> list[Case]:
+        """Return the cases on which a device is compared with the emulator, one seed each."""
+
+    def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
+        """Return an input's bits, dense, in the shape of its modes.
+
+        They depend on the argument's name, dtype and shape, the problem and the seed, and on nothing else of the plan.
+        """
+
+    def scalars(self, plan: Plan, problem: Problem) -> dict[str, float]:
+        """Return the scalar arguments of a problem by name, without the grid limit."""
+
+    def unread(self, plan: Plan, problem: Problem) -> set[str]:
+        """Return the inputs that a right kernel does not read on this problem: they are filled with NaN."""
+
+    def sample(self, plan: Plan, problem: Problem) -> Sample | None:
+        """Return where the reference is computed, None for everywhere."""
+
+    def expected(
+        self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array], memo: Memo
+    ) -> Mapping[str, Expected]:
+        """Return what each output must be, by name.
+
+        `stored(name)` gives an input as stored, in float64, along the sample where the problem has one.
+        """
+
+    def work(self, plan: Plan, extents: Mapping[str, int]) -> Work:
+        """Return what a problem of these extents costs at least."""
+
+    def units(self, plan: Plan, problem: Problem) -> int:
+        """Return how many clusters could work at once: tiles of the problem over CTAs of a cluster.
+
+        Where there are none, nothing is launched.
+        """
+
+    def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
+        """Return the elements of each tensor that all CTAs copy, by name of the Copy's tensor.
+
+        Whole boxes where tensor maps copy, shared ones once; what is copied in bulk to the element.
+        """
+
+    def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
+        """Return the vendor's way to do the same, None where it has none.
+
+        `tensors` has all arguments by name but the grid limit, scalars included; the peer may write the outputs.
+        """
+
+    def peer_key(self, plan: Plan) -> str:
+        """Return what the vendor is asked for, as text: plans of one key have one peer."""

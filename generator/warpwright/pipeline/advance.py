@@ -1,0 +1,135 @@
+"""The loop: takes an exploration through the steps that are asked for, and weighs the evidence where it has changed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from warpwright.pipeline import emulating, on_gpu, rendering
+from warpwright.pipeline.exploration import Exploration, Variant
+from warpwright.pipeline.judging import judge_all, ledger_lines
+from warpwright.record import rebuild
+
+__all__ = ["STEPS", "Observer", "Silent", "advance"]
+
+#: In the order of the chain. `render` and `reread` exclude each other: sources come from the templates, or from the
+#: folders as a person left them.
+STEPS = ("render", "reread", "build", "emulate", "validate", "bench")
+Step = Callable[[], None]
+
+
+class Observer(Protocol):
+    """Whoever watches: a terminal, or nobody."""
+
+    def progress(self, title: str, total: int) -> AbstractContextManager[Step]:
+        """Show that `total` things are being done; what it gives is called as each of them is."""
+
+    def note(self, text: str, bad: bool = False) -> None:
+        """Tell a person what they should know; `bad`: that something could not be done."""
+
+
+class Silent:
+    """Watches without a word."""
+
+    @contextlib.contextmanager
+    def progress(self, title: str, total: int) -> Iterator[Step]:
+        yield lambda: None
+
+    def note(self, text: str, bad: bool = False) -> None:
+        pass
+
+
+def advance(
+    exploration: Exploration,
+    steps: Sequence[str],
+    observer: Observer | None = None,
+    jobs: int | None = None,
+    again: Sequence[str] = (),
+) -> None:
+    """Take every legal variant through `steps`, in the order of the chain, at most `jobs` processes at a time.
+
+    What is recorded is not done again, but for the steps in `again`. Afterwards each variant has its judgement.
+    Raises ToolchainError where a tool is missing, OSError where a folder cannot be written, UserError where a step has
+    nothing to start from, DeviceUnavailableError where a GPU is asked for and there is none.
+    """
+    unknown = [step for step in (*steps, *again) if step not in STEPS]
+    if unknown:
+        raise ValueError(f"unknown steps {unknown}: there are {', '.join(STEPS)}")
+    way = _Way(exploration, observer or Silent(), jobs, frozenset(again))
+    try:
+        for step in STEPS:
+            if step in steps:
+                getattr(way, step)()
+    finally:  # what was finished counts, whatever ended the rest
+        way.judge(exploration.legal)
+        if "build" in steps and exploration.rendered:
+            rebuild(exploration.folder)
+
+
+class _Way:
+    """One call of `advance`. `weighed` holds the variants whose judgement is up to date."""
+
+    def __init__(self, exploration: Exploration, observer: Observer, jobs: int | None, again: frozenset[str]) -> None:
+        self.exploration, self.observer, self.jobs, self.again = exploration, observer, jobs, again
+        self.lines = ledger_lines(exploration.out)
+        self.weighed: set[str] = set()
+
+    def judge(self, variants: Sequence[Variant]) -> None:
+        stale = [variant for variant in variants if variant.identity not in self.weighed]
+        judge_all(self.exploration, stale, self.lines)
+        self.weighed |= {variant.identity for variant in stale}
+
+    def render(self) -> None:
+        for note in rendering.render(self.exploration):
+            self.observer.note(note)
+
+    def reread(self) -> None:
+        rendering.reread(self.exploration)
+
+    def build(self) -> None:
+        from warpwright.build import BuildJob
+        from warpwright.build import build as build_jobs
+        from warpwright.canonical import plain
+
+        variants = self.exploration.rendered
+        tasks = [BuildJob(variant.source, variant.plan, variant.folder.path) for variant in variants]
+        with self.observer.progress("building", len(tasks)) as step:
+            artifacts = build_jobs(tasks, self.jobs, lambda done, total, artifact: step())
+        for variant, artifact in zip(variants, artifacts, strict=True):
+            variant.build = plain(artifact)
+        self.weighed.clear()
+
+    def emulate(self) -> None:
+        self.judge(self.exploration.legal)
+        variants = emulating.to_emulate(self.exploration.legal, "emulate" in self.again)
+        self._work("emulating", variants, 1, lambda step: emulating.emulate(variants, self.jobs, step), bad=True)
+
+    def validate(self) -> None:
+        self.judge(self.exploration.legal)
+        variants = on_gpu.to_validate(self.exploration, "validate" in self.again)
+        self._work("validating", variants, 1, lambda step: on_gpu.validate(self.exploration, variants, step))
+
+    def bench(self) -> None:
+        self.judge(self.exploration.legal)
+        variants = on_gpu.to_bench(self.exploration, "bench" in self.again)
+        problems = len(self.exploration.spec.bench["problems"])
+        self._work("timing", variants, problems, lambda step: on_gpu.bench(self.exploration, variants, step))
+
+    def _work(
+        self,
+        title: str,
+        variants: Sequence[Variant],
+        steps: int,
+        work: Callable[[Step], list[str]],
+        bad: bool = False,
+    ) -> None:
+        """Do one step for the variants that need it, if any, and tell what could not be done or recorded."""
+        if not variants:
+            return
+        with self.observer.progress(title, len(variants) * steps) as step:
+            refused = work(step)
+        for line in refused:
+            self.observer.note(line, bad)
+        self.weighed -= {variant.identity for variant in variants}

@@ -1,0 +1,130 @@
+"""The arrow that needs nothing but a CPU: emulate built variants, in parallel, and record each verdict as it comes.
+
+A result is bound to the PTX that was run, to the plan that it was held against, and to the emulator that ran it. What
+is recorded is not done again, and a run that finds everything recorded imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warpwright.canonical import digest
+from warpwright.record import METHODS
+from warpwright.record.atomic import read_json, write_json
+
+if TYPE_CHECKING:
+    from warpwright.pipeline.exploration import Variant
+
+__all__ = ["PROTOCOL", "emulate", "emulate_folder", "emulator_digest", "recorded", "to_emulate"]
+
+#: Version of the method: what is run and what is checked. A result of another version is of another worth.
+PROTOCOL = 1
+_FILE = METHODS["emulated"]
+_PACKAGE = Path(__file__).resolve().parents[1]
+#: Where a verdict is made: the emulator and the workload of the variant's own family. What these import counts too.
+_ROOTS = ("emulate/**/*.py", "families/{family}/workload/**/*.py", "epilogue/ops/*.py")
+_IMPORT = re.compile(r"^(?:from|import) warpwright\.?([\w.]*)(?: import (\([^)]*\)|.+))?", re.MULTILINE)
+
+
+def to_emulate(legal: Sequence[Variant], again: bool = False) -> list[Variant]:
+    """Return the variants that are built and, unless `again`, have no result of this emulator for this build."""
+    built = [v for v in legal if any(e.method == "built" for e in v.judgement.valid)]
+    return [
+        variant
+        for variant in built
+        if (again or recorded(variant.folder.path) is None) and _facts(variant.folder.path) is not None
+    ]
+
+
+def emulate(variants: Sequence[Variant], jobs: int | None, on_step: Callable[[], None]) -> list[str]:
+    """Emulate variants in at most `jobs` processes (one per core without) and record each verdict.
+
+    Notes at each variant, and returns in words, what could not be emulated: that is no verdict.
+    """
+    from warpwright.emulate.variant.parallel import each
+
+    answers = each(emulate_folder, [variant.folder.path for variant in variants], jobs, on_step)
+    for variant, answer in zip(variants, answers, strict=True):
+        if answer.error:
+            variant.undone["emulate"] = answer.error
+    return [f"not emulated: {v.name}: {v.undone['emulate']}" for v in variants if "emulate" in v.undone]
+
+
+def emulate_folder(folder: Path) -> dict[str, Any]:
+    """Emulate one folder's build in this process, record the verdict and return what emulated.json then says.
+
+    Raises EmulatorError or PtxError where it cannot be emulated.
+    """
+    from warpwright.emulate import EmulatorError
+    from warpwright.emulate.variant import harness
+    from warpwright.emulate.variant.places import find_places
+
+    facts = _facts(folder)  # first: a build that changes meanwhile makes the result stale
+    if facts is None:
+        raise EmulatorError(f"{folder}: nothing is built there; build the variant first")
+    verdict = harness.emulate(harness.load(folder))
+    if verdict.defects:
+        verdict = verdict.located(find_places(folder))
+    value = {
+        **facts,
+        "status": verdict.status,
+        "diagnosis": verdict.diagnosis,
+        "figures": verdict.figures,
+        "seconds": round(verdict.seconds, 3),
+        "rate": round(verdict.rate),
+    }
+    write_json(folder / _FILE, value)
+    return value
+
+
+def recorded(folder: Path) -> Mapping[str, Any] | None:
+    """Return what emulated.json says if it is for exactly this build and by exactly this emulator, else None."""
+    found, facts = read_json(folder / _FILE), _facts(folder)
+    if found is None or facts is None or any(found.get(key) != value for key, value in facts.items()):
+        return None
+    return found
+
+
+def _facts(folder: Path) -> dict[str, Any] | None:
+    """What a result for the folder's build must say it is for; None where there is no finished build."""
+    build = read_json(folder / METHODS["built"]) or {}
+    try:
+        ptx = (folder / "kernel.ptx").read_bytes()
+        facts = {key: build[key] for key in ("source_sha", "arch", "toolchain", "cubin_sha")}
+        plan = read_json(folder / "plan.json") or {}
+        emulator = emulator_digest(plan["family"])
+    except (KeyError, OSError):
+        return None
+    facts |= {"ptx_sha": hashlib.sha256(ptx).hexdigest(), "plan_sha": digest(plan)}
+    return {**facts, "emulator": emulator, "protocol": PROTOCOL}
+
+
+@functools.cache
+def emulator_digest(family: str) -> str:
+    """Digest of the code that a verdict depends on: what makes it, and all of this package that is imported for that.
+
+    Imports of single functions are left out: those are for what is done beside a verdict, like telling source lines.
+    """
+    texts: dict[str, str] = {}
+    waiting = [path for root in _ROOTS for path in _PACKAGE.glob(root.format(family=family))]
+    while waiting:
+        path = waiting.pop()
+        name = path.relative_to(_PACKAGE).as_posix()
+        if name not in texts:
+            texts[name] = path.read_text(encoding="utf-8")
+            waiting += _imported(texts[name])
+    return digest(texts)[:16]
+
+
+def _imported(text: str) -> Iterator[Path]:
+    """The files of this package that a module imports when it is loaded."""
+    for module, names in _IMPORT.findall(text):
+        parts = module.split(".") if module else []
+        for more in ([], *([name.split()[0]] for name in names.strip("() \n").split(",") if name.split())):
+            path = _PACKAGE.joinpath(*parts, *more)
+            yield from (found for found in (path.with_suffix(".py"), path / "__init__.py") if found.is_file())

@@ -1,0 +1,73 @@
+"""What is known about a variant, from its folder, from other folders of the same variant, and from the ledgers.
+
+A variant is what was resolved: the configuration that asks for it, its name and its folder are no part of it. So a
+result counts wherever it was recorded, as long as it is for exactly the source, arch and toolchain at hand.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from warpwright import resources
+from warpwright.canonical import digest, plain
+from warpwright.pipeline.exploration import Exploration, Variant
+from warpwright.record import Folder, Judgement, LedgerLine, Subject, judge, read_ledger
+
+__all__ = ["HEAD", "Lines", "judge_all", "judge_folder", "ledger_lines", "subject_of"]
+
+#: Hex digits of an identity that a folder's name has.
+HEAD = 8
+#: Lines by the head of the identity of the variant that they are for.
+Lines = Mapping[str, list[LedgerLine]]
+
+
+def ledger_lines(out: Path) -> Lines:
+    """Return every ledger's lines: those beside the variants, else, for a name that has none there, the shipped one."""
+    shipped = {path.name: path for path in resources.ledger().glob("*.jsonl")}
+    own = {path.name: path for path in (out / "ledger").glob("*.jsonl")}
+    found: defaultdict[str, list[LedgerLine]] = defaultdict(list)
+    for _, path in sorted({**shipped, **own}.items()):
+        for line in read_ledger(path):
+            found[line.identity[:HEAD]].append(line)
+    return found
+
+
+def judge_all(exploration: Exploration, variants: Iterable[Variant], lines: Lines) -> None:
+    """Weigh what is known about each of the variants."""
+    for variant in variants:
+        variant.judgement = judge_folder(variant.folder, lines) if variant.source else Judgement("planned", "")
+
+
+def subject_of(variant: Variant) -> Subject:
+    """Return what a result must be for, in order to count for a rendered variant."""
+    return _subject(variant.source, variant.plan.arch, variant.build)
+
+
+def judge_folder(folder: Folder, lines: Lines) -> Judgement:
+    """Weigh everything known about the source that a variant's folder holds now."""
+    source, stored = folder.source(), folder.read("plan.json")
+    if source is None or stored is None:
+        return Judgement("planned", "")
+    subject = _subject(source, str(stored.get("arch")), folder.read("build.json") or {})
+    ledger = [line.evidence for line in lines.get(folder.identity[:HEAD], ()) if folder.identity]
+    return judge(subject, [*folder.evidence(), *ledger])
+
+
+def _subject(source: str, arch: str, build: Mapping[str, Any]) -> Subject:
+    source_sha = digest(source)
+    cubin_sha = build.get("cubin_sha", "") if build.get("source_sha") == source_sha else ""
+    return Subject(source_sha, arch, _toolchain(), cubin_sha)
+
+
+def _toolchain() -> dict[str, str]:
+    """Return the toolchain at hand, {} where it is incomplete: results are then judged by source and arch alone."""
+    from warpwright.build.toolchain import ToolchainError, current
+
+    try:
+        found: dict[str, str] = plain(current())
+    except ToolchainError:
+        return {}
+    return found

@@ -1,0 +1,62 @@
+"""Arrows that write or read the variants' sources: render, adopt, reread."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+from warpwright.canonical import plain
+from warpwright.errors import UserError
+from warpwright.pipeline.exploration import Exploration
+from warpwright.record import adopt, by_identity, note_current
+
+__all__ = ["render", "reread"]
+
+
+def render(exploration: Exploration) -> list[str]:
+    """Render every legal variant and write plan.json, point.json and kernel.py into its folder.
+
+    Returns what a person should know of the folders, a line each: what was kept of their work, and whether another
+    configuration file writes there too.
+    """
+    from warpwright.render import render as render_plan
+
+    notes, others = [], by_identity(exploration.out)
+    for variant in exploration.legal:
+        point = variant.point
+        variant.folder.write("point.json", {"kernel": plain(point.kernel), "design": plain(point.design)})
+        variant.folder.write("plan.json", plain(variant.plan))
+        try:
+            variant.source = render_plan(variant.plan)
+        except Exception as error:  # a template's or an operation's fault is this variant's status, not the run's end
+            variant.error = f"{_place(error)}{type(error).__name__}: {error}"
+            continue
+        kept = variant.folder.write_source(variant.source)
+        if kept:
+            notes.append(f"{variant.name}: kernel.py had been edited; it is rendered anew, the edited one is {kept}")
+        adopt(variant.folder, others.get(variant.folder.identity, ()))
+    if exploration.rendered or exploration.folder.is_dir():
+        for other in note_current(exploration.folder, exploration.file, exploration.current):
+            notes.append(
+                f"{exploration.file} and {other} have one name, {exploration.spec.name}, and so share "
+                f"{exploration.folder}: give one of them another `name`, or another --out"
+            )
+    return notes
+
+
+def _place(error: Exception) -> str:
+    """Say which line of which template an error comes from, "" where it is from none."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith(".j2")]
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}: " if frames else ""
+
+
+def reread(exploration: Exploration) -> list[str]:
+    """Take the sources from the variants' folders, as `generate` or a person left them, instead of rendering them.
+
+    UserError when there is none at all.
+    """
+    for variant in exploration.legal:
+        variant.source = variant.folder.source() or ""
+    if exploration.legal and not exploration.rendered:
+        raise UserError(f"{exploration.folder}: no kernel.py there; `warpwright generate {exploration.typed}` first")
+    return []

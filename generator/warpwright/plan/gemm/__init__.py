@@ -1,1 +1,0 @@
-"""Plans of the `gemm` family, one module per architecture."""

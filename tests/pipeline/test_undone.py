@@ -1,0 +1,66 @@
+"""What could not be done is no verdict, and is not passed over either."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipeline.test_renaming import STEPS, explore
+from warpwright import pipeline
+from warpwright.emulate.variant import parallel
+from warpwright.emulate.variant.parallel import Answer
+from warpwright.pipeline import emulating, evidence_check
+from warpwright.record import LedgerLine, write_ledger
+
+
+def test_a_variant_that_cannot_be_emulated_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = explore(tmp_path, "a.yaml", "first")
+    pipeline.advance(first, STEPS)
+    assert pipeline.exit_code(first.variants) == 0
+    (variant,) = first.variants
+    lines = [LedgerLine(variant.plan.label, variant.identity, e) for e in variant.judgement.valid]
+    write_ledger(tmp_path / "out" / "ledger" / "first.jsonl", lines)
+    (variant.folder.path / "emulated.json").unlink()
+
+    def dies(work: Any, folders: list[Path], jobs: int | None, on_step: Any) -> list[Answer]:
+        return [Answer(error="the emulating process ended with code 1") for _ in folders]
+
+    monkeypatch.setattr(parallel, "each", dies)
+    second = explore(tmp_path, "a.yaml", "first")
+    pipeline.advance(second, STEPS)
+    assert second.variants[0].status == "correct"  # the ledger says so, for this very source
+    assert pipeline.exit_code(second.variants) == 1
+    report = evidence_check.check(second, pipeline.ledger_lines(tmp_path / "out"))
+    assert not report.passed
+    assert "ended with code 1" in str(report.complaints[0])
+
+
+def test_a_verdict_is_for_the_plan_it_was_compared_with(tmp_path: Path) -> None:
+    exploration = explore(tmp_path, "a.yaml", "first")
+    pipeline.advance(exploration, STEPS)
+    folder = exploration.variants[0].folder.path
+    assert emulating.recorded(folder) is not None
+    stored = json.loads((folder / "plan.json").read_text())
+    stored["kernels"][0]["copies"] = []
+    (folder / "plan.json").write_text(json.dumps(stored))
+    assert emulating.recorded(folder) is None
+
+
+def test_an_error_of_a_template_names_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = importlib.import_module("warpwright.render.render")
+    templates = tmp_path / "templates" / "gemm" / "sm_90a"
+    templates.mkdir(parents=True)
+    (templates / "kernel.py.j2").write_text("one\ntwo {{ plan.label }}\nthree {{ missing.part }}\n")
+    monkeypatch.setattr(module, "templates", lambda: tmp_path / "templates")
+    module._environment.cache_clear()
+    exploration = explore(tmp_path, "a.yaml", "first")
+    pipeline.advance(exploration, ("render",))
+    module._environment.cache_clear()
+    (variant,) = exploration.variants
+    assert variant.status == "render_failed"
+    assert variant.error.startswith("kernel.py.j2:3: UndefinedError: ")
+    assert (variant.folder.path / "plan.json").is_file()
