@@ -1,0 +1,43 @@
+"""The small problems on which a variant is emulated: each has a property that some broken kernel got wrong.
+
+Extents follow the variant's chunk and ring and are the smallest that have the property.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from warpwright.device.problem import Case
+from warpwright.families.copy.workload.design import grain
+from warpwright.families.copy.workload.problems import of_length
+from warpwright.plan.types import Plan
+
+__all__ = ["compared", "small"]
+
+
+def small(plan: Plan) -> list[Case]:
+    """Return the cases of a plan; the grid limit is below the number of chunks where a CTA is to go round."""
+    d, g = plan.design, grain(plan)
+    e = d.stage_elements
+    # Through the ring twice and a bit, and through the slots of the way out.
+    far = 2 * max(d.stages, d.slots) + 1
+    return [
+        Case(of_length("empty", 0), 2, 0, (1,)),
+        Case(of_length("one", 1), 2, 0, (1,)),
+        Case(of_length("below_grain", g - 1), 1, 0, (2,)),
+        Case(of_length("chunk", e), 2, 0, (1, 2)),
+        # Some of the last chunk's warps have nothing to do.
+        Case(of_length("slice_more", e + d.slice_elements + g + 3, fill="integer"), 2, 0, (1, 2)),
+        Case(of_length("nonfinite", 2 * e + g + 1, fill="nonfinite"), 3, 0, (3,)),
+        Case(of_length("alpha_zero", e - 1, fill="nonfinite", zero=("alpha",)), 1, 1, (1,)),
+        # Several CTAs in flight; the last chunk ends within a warp's slice.
+        Case(of_length("ragged", 4 * e + e // 2 + 5 * g + 1), 3, 0, (1, 2, 3)),
+        Case(of_length("ring", far * e + 5, fill="integer"), 1, 1, (1, 2, 3)),
+    ]
+
+
+def compared(cases: Sequence[Case]) -> list[Case]:
+    """Return those on which a device is compared with the emulator: whole and ragged ones, NaN and infinities."""
+    chosen = ("ring", "ragged", "nonfinite", "alpha_zero")
+    return [replace(case, seeds=case.seeds[:1]) for case in cases if case.problem.name in chosen]

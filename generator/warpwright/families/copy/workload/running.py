@@ -1,0 +1,85 @@
+"""The copy's workload, as whoever runs a kernel sees it (families/running.py has the protocol)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from warpwright.device.problem import Case, Problem
+from warpwright.device.tensors import random_values
+from warpwright.device.xp import Array, Xp
+from warpwright.dtypes import dtype
+from warpwright.families.copy.workload import cases, problems, reference
+from warpwright.families.copy.workload.design import CopyDesign, chunks, whole
+from warpwright.families.running import Expected, Memo, Peer, Sample, Work, Workload
+from warpwright.plan.types import Argument, Plan
+
+__all__ = ["WORKLOAD"]
+
+#: Elements beyond which the reference is computed for a sample.
+_ALL = 1 << 28
+#: Of the sample: a prime, so that all offsets in a chunk occur; and all of the end.
+_STRIDE, _END = 8191, 8192
+
+
+class _Copy:
+    design: type = CopyDesign
+    modes: tuple[str, ...] = ("N",)
+
+    def problems(self, plan: Plan) -> list[Problem]:
+        return problems.standard(plan)
+
+    def cases(self, plan: Plan) -> list[Case]:
+        return cases.small(plan)
+
+    def compared(self, plan: Plan) -> list[Case]:
+        return cases.compared(self.cases(plan))
+
+    def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
+        values = random_values(xp, argument, problem, seed)
+        if problem.fill == "nonfinite":
+            reference.strew(values)
+        return xp.encode(values, argument.dtype)
+
+    def scalars(self, plan: Plan, problem: Problem) -> dict[str, float]:
+        return {"alpha": reference.alpha_of(problem.fill, problem.zero)}
+
+    def unread(self, plan: Plan, problem: Problem) -> set[str]:
+        """Nothing: with alpha = 0 the product is 0 * x, which is NaN where x is not finite."""
+        return set()
+
+    def sample(self, plan: Plan, problem: Problem) -> Sample | None:
+        n = problem.extents["N"]
+        if n <= _ALL:
+            return None
+        return Sample("N", [*range(0, n - _END, _STRIDE), *range(n - _END, n)])
+
+    def expected(
+        self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array], memo: Memo
+    ) -> Mapping[str, Expected]:
+        return {"y": reference.product(xp, stored("x"), self.scalars(plan, problem)["alpha"])}
+
+    def work(self, plan: Plan, extents: Mapping[str, int]) -> Work:
+        bits = sum(dtype(argument.dtype).bits for argument in plan.arguments if argument.kind == "vector")
+        return Work(extents["N"], extents["N"] * bits // 8, "TB/s")
+
+    def units(self, plan: Plan, problem: Problem) -> int:
+        """Chunks; one CTA at least where there is anything, which the last few elements may be."""
+        n = problem.extents["N"]
+        return max(1, chunks(plan, n)) if n else 0
+
+    def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
+        moved = whole(plan, problem.extents["N"])
+        return {copy.tensor: moved for copy in plan.main.copies}
+
+    def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
+        """Return the device's own copy, which casts but does not multiply: nothing of torch's is faster."""
+        x, y = tensors["x"], tensors["y"]
+        y.copy_(x)
+        return Peer("torch y.copy_(x)", lambda: y.copy_(x))
+
+    def peer_key(self, plan: Plan) -> str:
+        return " ".join(f"{name}:{plan.kernel[name]['dtype']}" for name in "xy")
+
+
+WORKLOAD: Workload = _Copy()

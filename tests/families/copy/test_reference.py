@@ -1,0 +1,125 @@
+"""The workload: what a right kernel gives is within the bound, what is a little wrong is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.families.copy.points import DTYPES, legal
+from warpwright.device.memo import fresh
+from warpwright.device.problem import Problem
+from warpwright.device.tolerance import Agreement, compare
+from warpwright.device.xp import Array, NumpyXp
+from warpwright.families import workload
+from warpwright.families.copy.workload.reference import SPECIAL, alpha_of, product
+from warpwright.plan.types import Plan
+
+XP = NumpyXp()
+COPY = workload("copy")
+PAIRS = [(x, y) for x in DTYPES for y in DTYPES]
+
+
+def problem(n: int, fill: str = "normal", zero: tuple[str, ...] = ()) -> Problem:
+    return Problem("p", (("N", n),), fill, zero=zero)  # type: ignore[arg-type]
+
+
+def computed(plan: Plan, given: Problem, ulps: int = 0) -> Agreement:
+    """Compare what a kernel computes, in f32, then rounded, with the reference; `ulps` further off in y's bits."""
+    x = XP.decode(COPY.inputs(XP, plan, plan.arguments[0], given, 3), plan.kernel["x"]["dtype"])
+    alpha = np.float32(COPY.scalars(plan, given)["alpha"])
+    with np.errstate(all="ignore"):
+        single = x.astype(np.float32) * alpha
+    got = XP.decode(XP.encode(single, plan.kernel["y"]["dtype"]) + ulps, plan.kernel["y"]["dtype"])
+    expected = COPY.expected(XP, plan, given, lambda name: x, fresh)["y"]
+    return compare(XP, got, expected.values, expected.error, plan.kernel["y"]["dtype"])
+
+
+@pytest.mark.parametrize(("x", "y"), PAIRS)
+@pytest.mark.parametrize("given", [problem(4099), problem(4099, "integer"), problem(4099, "nonfinite"),
+                                   problem(999, "nonfinite", ("alpha",))])  # fmt: skip
+def test_the_kernel_s_arithmetic_is_within_the_bound(x: str, y: str, given: Problem) -> None:
+    agreement = computed(legal(x, y), given)
+    assert (agreement.wrong, agreement.elements) == (0, given.extents["N"])
+    if given.fill == "integer":
+        assert agreement.ratio == 0
+
+
+@pytest.mark.parametrize(("x", "y"), PAIRS)
+def test_two_units_in_the_last_place_are_wrong(x: str, y: str) -> None:
+    assert computed(legal(x, y), problem(4099), ulps=2).wrong == 4099
+    assert computed(legal(x, y), problem(4099, "integer"), ulps=1).wrong > 3000  # of a zero, one unit is subnormal
+
+
+def test_a_product_that_f32_holds_has_no_error() -> None:
+    for alpha in (1.0, -2.0, 0.0):
+        assert not product(XP, np.float64(np.float32([1.1, -3e-39, 65504.0])), alpha).error.any()
+    assert (product(XP, np.float64(np.float32([1.1, 3e-40])), alpha_of("normal", ())).error > 0).all()
+
+
+def test_alpha_zero_makes_no_zero_of_what_is_not_finite() -> None:
+    expected = product(XP, np.array([1.0, np.nan, np.inf, -2.0]), 0.0)
+    assert np.array_equal(expected.values, [0.0, np.nan, np.nan, 0.0], equal_nan=True)
+
+
+def test_inputs_follow_the_fill() -> None:
+    plan = legal("f32", "f16")
+    (x,) = (argument for argument in plan.arguments if argument.name == "x")
+
+    def drawn(given: Problem) -> Array:
+        return XP.decode(COPY.inputs(XP, plan, x, given, 1), "f32")
+
+    assert set(drawn(problem(500, "integer"))) == {-2.0, -1.0, 0.0, 1.0, 2.0}
+    strewn = drawn(problem(500, "nonfinite"))
+    assert np.array_equal(strewn[: len(SPECIAL)], np.float32(SPECIAL), equal_nan=True)
+    assert np.isnan(strewn).sum() == 9
+    assert len(set(drawn(problem(500)))) > 490
+    assert drawn(problem(3, "nonfinite")).shape == (3,)
+
+
+def test_work_units_and_what_is_copied() -> None:
+    plan = legal("f16", "f32", store="tma")
+    e = plan.design.stage_elements
+    work = COPY.work(plan, {"N": 1000})
+    assert (work.flop, work.bytes, work.rate) == (1000, 6000, "TB/s")
+    assert work.speed(1e-9) == 6.0
+    assert [COPY.units(plan, problem(n)) for n in (0, 1, 8, e, e + 7, e + 8)] == [0, 1, 1, 1, 1, 2]
+    assert COPY.copied(plan, problem(e + 9)) == {"x": e + 8, "y": e + 8}
+    assert COPY.copied(legal("f16", "f32", store="direct"), problem(e + 9)) == {"x": e + 8}
+
+
+def test_large_problems_are_sampled_everywhere_in_a_chunk_and_to_the_end() -> None:
+    plan = legal()
+    assert COPY.sample(plan, problem(2**27 + 13)) is None
+    n = 2**31 + 4099
+    sample = COPY.sample(plan, problem(n))
+    assert sample
+    assert (sample.mode, sample.indices[0], sample.indices[-1]) == ("N", 0, n - 1)
+    assert len(sample.indices) == len(set(sample.indices)) < 300_000
+    assert {index % plan.design.stage_elements for index in sample.indices} == set(range(plan.design.stage_elements))
+
+
+def test_problems_are_named_once_and_reach_beyond_32_bits() -> None:
+    for plan in (legal(), legal("f32", "f32", ctas_per_sm=1, store="tma")):
+        problems = COPY.problems(plan)
+        assert len({p.name for p in problems}) == len(problems)
+        assert min(p.extents["N"] for p in problems) == 0
+        assert max(p.extents["N"] for p in problems) > 2**31
+        assert all(p.extents["N"] >= 0 for p in problems)
+
+
+def test_the_peer_writes_y() -> None:
+    class Tensor:
+        copied: list[object]
+
+        def __init__(self) -> None:
+            self.copied = []
+
+        def copy_(self, source: object) -> None:
+            self.copied.append(source)
+
+    x, y = Tensor(), Tensor()
+    peer = COPY.peer(None, legal(), {"x": x, "y": y, "alpha": 1.0})
+    assert peer
+    peer.launch()
+    assert y.copied == [x, x]
+    assert COPY.peer_key(legal("f16", "f32")) == "x:f16 y:f32"

@@ -1,0 +1,64 @@
+"""Rendered copies: two of them whole, and what holds for all: clean Python that says nothing that is not used.
+
+To renew the two after a change that is meant: python -m tests.render.golden
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.families.copy.points import DTYPES, GOLDEN, legal
+from tests.render.golden import difference
+from warpwright.plan.types import Plan
+from warpwright.render import render
+
+FOLDER = Path(__file__).with_name("golden")
+#: Every branch of the template: counts of one and of more, both ways out.
+CHOICES = {
+    "stage_bytes": (2048, 1024),
+    "consumer_warps": (1, 2),
+    "producer_warps": (1, 2),
+    "ctas_per_sm": (1, 2),
+    "slots": (1, 2, "auto"),
+    "store": ("tma", "direct"),
+}
+
+
+@pytest.fixture(scope="module")
+def plans() -> list[Plan]:
+    designs = (dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values()))
+    some = [legal("f16", "bf16", **d) for d in designs if d["store"] == "tma" or d["slots"] == "auto"]
+    return [*some, *(legal(x, y, store=store) for x in DTYPES for y in DTYPES for store in ("tma", "direct"))]
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_kernels_are_as_they_were(name: str) -> None:
+    if changes := difference(FOLDER / f"{name}.py", render(GOLDEN[name]())):
+        pytest.fail(changes, False)
+
+
+def test_they_are_clean_python_as_the_formatter_leaves_it(plans: list[Plan], tmp_path: Path) -> None:
+    for number, plan in enumerate(plans):
+        (tmp_path / f"kernel_{number}.py").write_text(render(plan))
+    for command in (["check", "--select=E,F,W,B", "--output-format=concise"], ["format", "--check"]):
+        arguments = [sys.executable, "-m", "ruff", *command, "--no-cache", "--isolated", "--line-length=120", "."]
+        found = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
+        assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_only_what_is_used_is_rendered_and_no_count_of_one(plans: list[Plan]) -> None:
+    for plan in plans:
+        text = render(plan)
+        assert text.count("\n") < 220
+        assert not re.search(r"\{\{|\}\}|\{%|%\}|\{#|#\}|\n\n\n\n|[ \t]\n|\t", text)
+        code = re.sub(r"#.*", "", text.split('"""', 2)[2])
+        names = [constant.name for constant in plan.constants] + re.findall(r"^(?:def|class) (\w+)", code, re.M)
+        assert not {name for name in names if len(re.findall(rf"\b{name}\b", code)) < 2} - {plan.entry}
+        ones = {c.name for c in plan.constants if c.value == 1}
+        assert ones <= {"PRODUCER_WARP"}, (plan.label, ones)  # an index
