@@ -7,7 +7,7 @@ integer; a block is *divergent* when some lanes of a warp may be elsewhere: then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from warpwright.emulate.ptx.syntax import (
@@ -39,20 +39,17 @@ class Block:
     spin: bool = False  # a loop that does nothing but test whether it may go on: the test suspends the warp
 
 
-def registers(operand: Operand) -> Iterator[str]:
+def registers(operand: Operand) -> tuple[str, ...]:
     """Names of the registers that `operand` mentions."""
     if isinstance(operand, Register):
-        yield operand.name
-    elif isinstance(operand, Vector):
-        for item in operand.items:
-            yield from registers(item)
-    elif isinstance(operand, Pair):
-        yield from registers(operand.first)
-        yield from registers(operand.second)
-    elif isinstance(operand, Memory):
-        yield from registers(operand.base)
-        for item in operand.coordinates:
-            yield from registers(item)
+        return (operand.name,)
+    if isinstance(operand, Vector):
+        return tuple(name for item in operand.items for name in registers(item))
+    if isinstance(operand, Pair):
+        return registers(operand.first) + registers(operand.second)
+    if isinstance(operand, Memory):
+        return registers(operand.base) + tuple(name for item in operand.coordinates for name in registers(item))
+    return ()
 
 
 class Flow:
@@ -79,7 +76,9 @@ class Flow:
         }
 
     def is_varying(self, operand: Operand) -> bool:
-        return any(name in self.varying for name in registers(operand))
+        if isinstance(operand, Register):
+            return operand.name in self.varying
+        return not self.varying.isdisjoint(registers(operand))
 
     def defs(self, instruction: Instruction) -> list[str]:
         """Registers written."""
@@ -200,7 +199,7 @@ class Flow:
 
     def _varying_results(self, instruction: Instruction) -> list[str]:
         written = self.defs(instruction)
-        if self.varying.issuperset(written) or self.warp_index_shift(instruction) is not None:
+        if self.warp_index_shift(instruction) is not None:
             return []
         if instruction.guard and self.is_varying(instruction.guard):
             return written
@@ -218,6 +217,8 @@ class Flow:
         before = len(self.varying), len(self.divergent)
         for block in self.blocks:
             for instruction in block.instructions:
+                if self.varying.issuperset(self.defs(instruction)):
+                    continue
                 self.varying.update(self._varying_results(instruction))
                 if block.index in self.divergent:
                     self.varying.update(n for n in self.defs(instruction) if n not in self.local)

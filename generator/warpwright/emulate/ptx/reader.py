@@ -46,6 +46,7 @@ _RANGE = re.compile(r"(%?\w+)<(\d+)>")
 _GUARD = re.compile(r"@(!?)([\w%$]+)\s+")
 # what most lines are: an instruction alone, whose braces, if any, are an operand
 _PLAIN = re.compile(r"[ \t]*([%@\w](?!\w*:(?!:))[^;\"/{}()\n]*(?:\{[^;\"/{}()\n]*\}[^;\"/{}()\n]*)*);[ \t]*\n")
+_BRACKET_OR_COMMA = re.compile(r"[\[\](){},]")
 _ADDRESS = re.compile(r"([\w%$.]+)\s*(?:\+\s*(-?\w+))?")
 _NUMBER = re.compile(  # the bits of a float, of a double; an integer; a decimal
     r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})|(-?(?:0[xX][0-9a-fA-F]+|\d+))U?|(-?\d+\.\d*(?:e[+-]?\d+)?)"
@@ -64,17 +65,18 @@ def parse(text: str) -> Module:
 
 def split_operands(text: str) -> list[str]:
     """`text` at its top-level commas."""
-    if not any(char in text for char in "[{("):
+    if "[" not in text and "{" not in text and "(" not in text:
         return [part.strip() for part in text.split(",")] if text.strip() else []
     parts, depth, start = [], 0, 0
-    for i, char in enumerate(text):
+    for match in _BRACKET_OR_COMMA.finditer(text):
+        char = match[0]
         if char in "[{(":
             depth += 1
         elif char in "]})":
             depth -= 1
-        elif char == "," and not depth:
-            parts.append(text[start:i].strip())
-            start = i + 1
+        elif not depth:
+            parts.append(text[start : match.start()].strip())
+            start = match.end()
     tail = text[start:].strip()
     return [*parts, tail] if tail else parts
 
@@ -261,6 +263,9 @@ class _Reader:
         return Register(name)
 
     def operand(self, text: str, line: int) -> Operand:
+        for scope in reversed(self.scopes):  # first, since most operands are registers
+            if text in scope:
+                return Register(scope[text])
         if text == "_":
             return Sink()
         if text[0] == "{":
@@ -287,7 +292,4 @@ class _Reader:
             if double:
                 return Immediate(int(double, 16), 64)
             return Immediate(struct.unpack("<Q", struct.pack("<d", float(decimal)))[0], 64)
-        for scope in reversed(self.scopes):
-            if text in scope:
-                return Register(scope[text])
         return Special(text) if text.startswith("%") else Symbol(text)

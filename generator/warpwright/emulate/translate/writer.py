@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from warpwright.emulate.translate.operands import special
 if TYPE_CHECKING:
     from warpwright.emulate.translate.translator import Translator
 
+_SIGNS = re.compile(r"\W")  # what names of PTX may have and those of Python may not
 VIEWS = {"u16": "U16", "s16": "S16", "u32": "U32", "s32": "S32", "f32": "F32", "u64": "U64", "s64": "S64", "pred": "P"}
 
 
@@ -221,7 +223,7 @@ class BlockWriter:
         return self.rows(operand, kind) if self.flow.is_varying(operand) else self.scalar(operand, kind)
 
     def local(self, name: str) -> str:
-        return "r_" + "".join(c if c.isalnum() else "_" for c in name)
+        return "r_" + _SIGNS.sub("_", name)
 
     def scalar(self, operand: Operand, kind: str) -> str:
         """The expression of a uniform operand: signed kinds as signed integers, f32 as bits unless immediate."""
