@@ -34,7 +34,9 @@ modules import numpy and ml_dtypes alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import gc
+from collections.abc import Iterator, Mapping
 
 from warpwright.emulate.machine import start
 from warpwright.emulate.machine.findings import EmulatorError, Finding, Kind, UnsupportedInstruction
@@ -67,6 +69,20 @@ def program(module: Module, kernel: str | None = None) -> Program:
     return translated
 
 
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Nobody looks for cyclic garbage: a run keeps nearly all that it makes until its end, so that searches would walk
+    through all of that, again and again, and find nothing."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@_no_collection()
 def run(
     module: Module,
     launch: Launch,

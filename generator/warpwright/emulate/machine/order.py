@@ -144,7 +144,12 @@ class Shadow:
 
         `known` is what the reader knows at all, `visible` the part that its proxy sees.
         """
-        states, values = self.distinct(cells)
+        return self.read_again(cells, self.distinct(cells), event, known, visible, number)
+
+    def read_again(self, cells: Cells, seen: tuple[Array, Iterable[int]], event: int, known: int, visible: int,
+                   number: int) -> list[tuple[int, int]]:  # fmt: skip
+        """`read` for who has looked at `cells` already: `seen` is what `distinct` said of them."""
+        states, values = seen
         bad, changes = [], []
         for value in values:
             writer = (value >> 32) - 1  # HELD gives -2

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 FULL = 0xFFFFFFFF
 LANES = np.arange(32, dtype=np.uint32)
 _LANE_MASKS: dict[int, Array] = {}
+_MASKS: dict[bytes, int] = {}
 
 
 def lanes_of(mask: int) -> Array:
@@ -25,7 +26,11 @@ def lanes_of(mask: int) -> Array:
 
 
 def mask_of(lanes: Any) -> int:
-    return int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little")
+    key = lanes.tobytes()
+    found = _MASKS.get(key)
+    if found is None:
+        found = _MASKS[key] = int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little")
+    return found
 
 
 def one(f: Fiber, number: int, row: Array) -> int:

@@ -29,8 +29,9 @@ class Owner:
 
     def own(self, kind: type[T]) -> T:
         """The unit's state of class `kind`, made of this object when it is first asked for."""
-        found: T | None = self.units.get(kind)
-        if found is None:
+        try:
+            found: T = self.units[kind]
+        except KeyError:
             found = self.units[kind] = kind(self)  # type: ignore[call-arg]
         return found
 
@@ -147,9 +148,10 @@ class Warp(Owner):
 
     def catch_up(self, clock: int, number: int, what: str, **facts: Any) -> None:
         """A wait is over that the modelled clock puts at `clock` (an event of the timeline)."""
-        if self.machine.options.trace and clock > self.clock:
-            self.machine.event("wait", self, number, self.clock, clock, what=what, **facts)
-        self.clock = max(self.clock, clock)
+        if clock > self.clock:
+            if self.machine.options.trace:
+                self.machine.event("wait", self, number, self.clock, clock, what=what, **facts)
+            self.clock = clock
 
     def synchronise(self) -> None:
         """All lanes have met at a barrier: each knows what the others did; later accesses are a new event."""

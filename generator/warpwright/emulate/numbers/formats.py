@@ -135,8 +135,10 @@ def fma(a: Any, b: Any, c: Any) -> Array:
 
 def ftz(x: Any) -> Array:
     """Subnormal float32 values become zero of the same sign (.ftz)."""
-    x = floats(x)
-    result: Array = np.where(np.abs(x) < _F32_TINY, np.copysign(np.float32(0), x), x)
+    result: Array = floats(x)
+    small = np.abs(result) < _F32_TINY
+    if np.count_nonzero(small):
+        result = np.where(small, np.copysign(np.float32(0), result), result)
     return result
 
 

@@ -42,13 +42,13 @@ def slice_or(cells: Array) -> Cells:
 def convert(chunks: Array, kind: str) -> Array:
     values: Array
     if kind == "f16":
-        values = F16_TO_F32.take(chunks.view(np.uint16))
+        values = F16_TO_F32.take(chunks.view(np.uint16), mode="clip")  # none is outside, and so none is looked for
     elif kind == "bf16":
         values = (chunks.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     elif kind == "tf32":
         values = (chunks.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
     elif kind in ("e4m3", "e5m2"):
-        values = (_E4M3 if kind == "e4m3" else _E5M2).take(chunks.view(np.uint8))
+        values = (_E4M3 if kind == "e4m3" else _E5M2).take(chunks.view(np.uint8), mode="clip")
     else:
         values = chunks.view(DTYPES[kind]).astype(np.float32)
     return values

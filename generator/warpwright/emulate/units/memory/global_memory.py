@@ -11,6 +11,8 @@ from warpwright.emulate.machine.rows import FULL
 from warpwright.emulate.machine.state import Fiber
 from warpwright.emulate.numbers.formats import Array
 
+_COLUMNS = np.arange(16)[:, None]  # an access has up to 16 words
+
 
 def _addresses(f: Fiber, number: int, addresses: Any, size: int) -> Array:
     """Addresses of the active lanes (one where they are uniform), checked for alignment."""
@@ -18,7 +20,7 @@ def _addresses(f: Fiber, number: int, addresses: Any, size: int) -> Array:
         chosen = np.array([addresses], dtype=np.int64)
     else:
         chosen = (addresses if f.mask == FULL else addresses[f.lanes]).astype(np.int64)
-    if (chosen & (size - 1)).any():
+    if np.count_nonzero(chosen & (size - 1)):
         text = f"global address {int(chosen[chosen % size != 0][0]):#x} is not a multiple of {size}"
         f.warp.machine.fault("misaligned", f.warp, number, text, fatal=True)
     return chosen
@@ -26,7 +28,8 @@ def _addresses(f: Fiber, number: int, addresses: Any, size: int) -> Array:
 
 def _buffer(f: Fiber, number: int, chosen: Array, size: int, what: str) -> Buffer:
     memory = f.warp.machine.memory
-    low, high = int(chosen.min()), int(chosen.max())
+    every = chosen.tolist()
+    low, high = min(every), max(every)
     buffer = memory.at(low, high - low + size)
     if buffer is None:
         bad = next(a for a in (low, high) if memory.at(a, size) is None or a == high)
@@ -44,8 +47,12 @@ def global_load(f: Fiber, number: int, addresses: Any, width: int, count: int) -
     buffer = _buffer(f, number, chosen, width * count, "read")
     if buffer.access == "out":
         f.warp.machine.fault("global-bounds", f.warp, number, f"read of {buffer.name!r}, which is an output only")
-    index = (chosen - buffer.address)[:, None] + np.arange(width * count)
-    found: Array = buffer.data[index].view(f"u{width}").T
+    offsets = chosen - buffer.address
+    if buffer.address % width:
+        found: Array = buffer.data[offsets[:, None] + np.arange(width * count)].view(f"u{width}").T
+    else:
+        words = buffer.data[: len(buffer.data) // width * width].view(f"u{width}")
+        found = words[offsets // width + _COLUMNS[:count]]
     if f.mask == FULL or isinstance(addresses, int):
         return found
     result = np.zeros((count, 32), dtype=f"u{width}")

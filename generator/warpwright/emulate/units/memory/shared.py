@@ -16,12 +16,18 @@ from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.memory.global_memory import global_load, global_store
 
 
-def _span(f: Fiber, number: int, addresses: Any, size: int, align: int, cluster: bool) -> tuple[Cta, Array, Array]:
-    """(CTA, offsets, cells) of `size` bytes at each of `addresses` (or at the one), checked; all in one CTA."""
+def _span(
+    f: Fiber, number: int, addresses: Any, width: int, count: int, cluster: bool
+) -> tuple[Cta, Array, Array, Array]:
+    """Where `count` words of `width` bytes lie at each of `addresses` (or at the one), checked; all in one CTA.
+
+    (CTA, offsets, cells, index of each word among those of the CTA: (count, addresses)); aligned to their size.
+    """
     machine, warp = f.warp.machine, f.warp
-    key = (addresses if isinstance(addresses, int) else addresses.tobytes()), size, align
+    key = (addresses if isinstance(addresses, int) else addresses.tobytes()), width, count
     found = machine.spans.get(key)
     if found is None:
+        size = align = width * count
         flat = np.atleast_1d(np.asarray(addresses)).astype(np.int64)
         flat = np.where(flat >= SHARED_WINDOW, flat - SHARED_WINDOW, flat)
         offsets = flat & OFFSET
@@ -36,12 +42,13 @@ def _span(f: Fiber, number: int, addresses: Any, size: int, align: int, cluster:
             machine.fault("shared-bounds", warp, number, text, fatal=True)
         # an access is aligned to its size, so up to 16 bytes lie in one cell
         touched = ((offsets >> 4)[:, None] + np.arange((size + 15) // 16)).reshape(-1).tolist()
-        found = machine.spans[key] = rank, offsets, np.array(sorted(set(touched)))
-    rank, offsets, cells = found
+        index = offsets // width + np.arange(count)[:, None]
+        found = machine.spans[key] = rank, offsets, np.array(sorted(set(touched))), index
+    rank, offsets, cells, index = found
     if rank != warp.cta.rank and not cluster:
         address = addresses if isinstance(addresses, int) else int(addresses[0])
-        locate(f, number, address, cluster, size, align)
-    return warp.cta.cluster.ctas[rank], offsets, cells
+        locate(f, number, address, cluster, width * count, width * count)
+    return warp.cta.cluster.ctas[rank], offsets, cells, index
 
 
 def _beside(cta: Cta, bad: list[tuple[int, int]], offsets: Array, size: int) -> list[tuple[int, int]]:
@@ -77,10 +84,9 @@ def shared_load(f: Fiber, number: int, addresses: Any, width: int, count: int, c
     chosen = addresses[f.lanes] if partial else addresses
     if partial and not len(chosen):
         return np.zeros((count, 32), dtype=f"u{width}")
-    cta, offsets, cells = _span(f, number, chosen, width * count, width * count, cluster)
+    cta, offsets, cells, index = _span(f, number, chosen, width, count, cluster)
     _read(f, number, cta, cells, offsets, width * count)
-    index = offsets // width
-    found: Array = cta.words[width][index + np.arange(count)[:, None] if count > 1 else index[None]]
+    found: Array = cta.words[width][index]
     if partial:
         result = np.zeros((count, 32), dtype=f"u{width}")
         result[:, f.lanes] = found
@@ -95,9 +101,8 @@ def shared_store(f: Fiber, number: int, addresses: Any, values: Array, width: in
     full = f.mask == FULL
     chosen = rows if full else rows[f.lanes]
     if len(chosen):
-        cta, offsets, cells = _span(f, number, chosen, width * count, width * count, cluster)
+        cta, offsets, cells, index = _span(f, number, chosen, width, count, cluster)
         _write(f, number, cta, cells, offsets, width * count)
-        index = offsets // width + np.arange(count)[:, None]
         cta.words[width][index] = values if full else values[:, f.lanes]
 
 
@@ -131,7 +136,7 @@ def _matrix_rows(f: Fiber, number: int, addresses: Any, count: int) -> tuple[Cta
     key = rows.tobytes(), "matrix"
     found = warp.machine.spans.get(key)
     if found is None:
-        cta, offsets, cells = _span(f, number, rows, 16, 16, False)
+        cta, offsets, cells, _ = _span(f, number, rows, 16, 1, False)
         found = cta.rank, offsets >> 4
         if len(cells) < len(rows):
             warp.machine.fault("race", warp, number, "two rows of one matrix access have the same address")

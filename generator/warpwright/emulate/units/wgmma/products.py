@@ -265,11 +265,12 @@ def _operand(
         text = f"the matrix descriptor {first:#x} reaches outside the shared memory of the CTA"
         machine.fault("shared-bounds", last, number, text, fatal=True)
     cells = slice(base + low, base + high) if isinstance(span, slice) else span + base
-    bad = cta.shadow.read(cells, event, ops[0].known_any, ops[0].known, number)
+    seen = cta.shadow.distinct(cells)
+    bad = cta.shadow.read_again(cells, seen, event, ops[0].known_any, ops[0].known, number)
     if bad:
         machine.check_order(bad, cta, event, last, number, False, True)
     # the two consumer warpgroups share B: keep its conversion for as long as nothing else is written there
-    writers = tuple(sorted({value >> 32 for value in cta.shadow.distinct(cells)[1]}))
+    writers = tuple(sorted({value >> 32 for value in seen[1]}))
     cached = operands.get((key, base))
     if cached is not None and cached[0] == writers and all(machine.order.events[w - 1].asynchronous for w in writers):
         kept: Array = cached[1]
