@@ -12,7 +12,7 @@ demo: setup
 test: lint
 	$(BIN)/python -m pytest -n $(JOBS) tests
 
-# What compiles and emulates nothing: under half a minute.
+# What compiles and emulates nothing, and tries little: under half a minute.
 fast: lint
 	$(BIN)/python -m pytest -q -n $(JOBS) tests/test_house.py tests/test_resources.py tests/spec tests/plan tests/render \
 	    tests/epilogue tests/record tests/families -m "not slow"

@@ -125,6 +125,7 @@ def test_each_of_two_equal_operations_has_its_own_operand():
     assert sorted(order, key=text.index) == order
 
 
+@pytest.mark.slow
 def test_the_kernels_names_are_all_reserved():
     """Every name that a rendered kernel binds for itself is closed to operands and temporaries, and no other is."""
     bound = set()

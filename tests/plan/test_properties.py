@@ -7,6 +7,7 @@ import json
 import math
 import random
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from warpwright.plan import folder_name, plan
 from warpwright.plan.explanation import explain
 from warpwright.plan.memory import align_up, lay_out
 from warpwright.plan.stored import plan_from_json
+
+pytestmark = pytest.mark.slow
 
 SPAN = {"none": 16, "32B": 32, "64B": 64, "128B": 128}
 BYTES = {"f16": 2, "bf16": 2, "f32": 4, "i64": 8}

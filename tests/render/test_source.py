@@ -98,6 +98,7 @@ def test_nothing_of_the_template_shows(sample):
         assert str(checkout()) not in text
 
 
+@pytest.mark.slow
 def test_only_what_is_used_is_rendered(sample):
     """A constant or a function that nothing else mentions is no part of a kernel written by hand."""
     for planned in sample:

@@ -6,6 +6,7 @@ import itertools
 import math
 from pathlib import Path
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from warpwright.point import Point
 from warpwright.spec import SpecError, SpecErrors, load
 from warpwright.spec.scalars import Surprise, read_plain
 from warpwright.spec.yaml_nodes import compose
+
+pytestmark = pytest.mark.slow
 
 quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
