@@ -78,7 +78,7 @@ class _Way:
 
     def judge(self, variants: Sequence[Variant]) -> None:
         stale = [variant for variant in variants if variant.identity not in self.weighed]
-        judge_all(self.exploration, stale, self.lines)
+        judge_all(stale, self.lines)
         self.weighed |= {variant.identity for variant in stale}
 
     def render(self) -> None:

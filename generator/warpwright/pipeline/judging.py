@@ -13,7 +13,7 @@ from typing import Any
 
 from warpwright import resources
 from warpwright.canonical import digest, plain
-from warpwright.pipeline.exploration import Exploration, Variant
+from warpwright.pipeline.exploration import Variant
 from warpwright.record import Folder, Judgement, LedgerLine, Subject, judge, read_ledger
 
 __all__ = ["HEAD", "Lines", "judge_all", "judge_folder", "ledger_lines", "subject_of"]
@@ -35,7 +35,7 @@ def ledger_lines(out: Path) -> Lines:
     return found
 
 
-def judge_all(exploration: Exploration, variants: Iterable[Variant], lines: Lines) -> None:
+def judge_all(variants: Iterable[Variant], lines: Lines) -> None:
     """Weigh what is known about each of the variants."""
     for variant in variants:
         variant.judgement = judge_folder(variant.folder, lines) if variant.source else Judgement("planned", "")

@@ -50,7 +50,7 @@ def _place(error: Exception) -> str:
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}: " if frames else ""
 
 
-def reread(exploration: Exploration) -> list[str]:
+def reread(exploration: Exploration) -> None:
     """Take the sources from the variants' folders, as `generate` or a person left them, instead of rendering them.
 
     UserError when there is none at all.
@@ -59,4 +59,3 @@ def reread(exploration: Exploration) -> list[str]:
         variant.source = variant.folder.source() or ""
     if exploration.legal and not exploration.rendered:
         raise UserError(f"{exploration.folder}: no kernel.py there; `warpwright generate {exploration.typed}` first")
-    return []
