@@ -35,6 +35,8 @@ def _setp(parts: tuple[str, ...]) -> Operation | None:
         else:
             test = f"{{0}}{_COMPARE[_UNORDERED.get(compare, compare)]}{{1}}"
         scalar = None
+        if "ftz" in parts:
+            test = test.replace("{0}", "ftz({0})").replace("{1}", "ftz({1})")
     elif kind in INTEGERS and compare in _COMPARE:
         test = f"{{0}}{_COMPARE[compare]}{{1}}"
         scalar = f"int({test})"
@@ -59,13 +61,20 @@ def _integer(parts: tuple[str, ...], kind: str) -> Operation | None:
         return Operation(wide, (*two, wide), f"{product}+{{2}}", f"({{0}}*{{1}}+{{2}})&{wider}")
     if name == "mul" and "hi" in parts:
         wider = f"np.{'int' if signed else 'uint'}{2 * bits}"
-        vector = f"np.multiply({{0}},{{1}},dtype={wider})>>{bits}" if bits < 64 else f"mulhi64({{0}},{{1}},{signed})"
+        vector = f"np.multiply({{0}},{{1}},dtype={wider})>>{bits}" if bits < 64 else "mulhi({0},{1},64)"
         return Operation(kind if bits < 64 else unsigned, two, vector, f"({{0}}*{{1}}>>{bits})&{mask}")
     if name in _SIMPLE and not set(parts) & {"sat", "cc"}:
         sign, ufunc = _SIMPLE[name]
         return Operation(unsigned, (unsigned, unsigned), f"{{0}}{sign}{{1}}", f"({{0}}{sign}{{1}})&{mask}", ufunc)
-    if name == "mad" and "lo" in parts:
-        return Operation(unsigned, (unsigned,) * 3, "{0}*{1}+{2}", f"({{0}}*{{1}}+{{2}})&{mask}")
+    if name == "mad" and "lo" in parts:  # the product may be of two uniform factors, so that it needs a type
+        product = f"np.multiply({{0}},{{1}},dtype=np.uint{bits})"
+        return Operation(unsigned, (unsigned,) * 3, f"{product}+{{2}}", f"({{0}}*{{1}}+{{2}})&{mask}")
+    if name == "mad" and parts[1] == "hi":
+        vector = f"mulhi({{0}},{{1}},{bits})+np.asarray({{2}}).astype(np.uint{bits})"
+        return Operation(unsigned, (kind, kind, unsigned), vector, f"(({{0}}*{{1}}>>{bits})+{{2}})&{mask}")
+    if name == "sad":
+        return Operation(unsigned, (kind, kind, unsigned), f"sad({{0}},{{1}},{{2}},{bits},{signed})",
+                         f"(abs({{0}}-{{1}})+{{2}})&{mask}")  # fmt: skip
     if name in ("div", "rem"):
         sign = "//" if name == "div" else "%"
         zero = mask if name == "div" else "{0}"
@@ -78,6 +87,8 @@ def _integer(parts: tuple[str, ...], kind: str) -> Operation | None:
         return Operation(unsigned, two, f"{{0}}{sign}{{1}}", f"{{0}}{sign}{{1}}", f"np.bitwise_{name}")
     if name == "not":
         return Operation(unsigned, (kind,), "~{0}", f"{{0}}^{mask}")
+    if name == "cnot":
+        return Operation(unsigned, (unsigned,), "{0}==0", "int({0}==0)")
     if name in ("neg", "abs"):
         sign = "-" if name == "neg" else "abs"
         return Operation(kind, (kind,), f"{sign}({{0}})", f"{sign}({{0}})&{mask}")
@@ -98,13 +109,15 @@ def _bit_fields(parts: tuple[str, ...], kind: str, bits: int, signed: bool) -> O
     name, unsigned = parts[0], f"u{bits}"
     if name == "lop3":
         return Operation("u32", ("u32", "u32", "u32", "u32"), "lop3({0},{1},{2},{3})", "lop3({0},{1},{2},{3})")
-    if name == "prmt" and len(parts) == 2:
-        return Operation("u32", ("u32",) * 3, "prmt({0},{1},{2})")
+    if name == "prmt" and (len(parts) == 2 or parts[2] in bit_functions.PERMUTATIONS):
+        return Operation("u32", ("u32",) * 3, f"prmt({{0}},{{1}},{{2}},'{''.join(parts[2:])}')")
     if name == "bfe":
         return Operation(unsigned, (unsigned, "u32", "u32"), f"bfe({{0}},{{1}},{{2}},{signed},{bits})")
     if name == "bfi":
         return Operation(unsigned, (unsigned, unsigned, "u32", "u32"), f"bfi({{0}},{{1}},{{2}},{{3}},{bits})")
-    if name in ("popc", "clz", "bfind") and not (name == "bfind" and signed):
+    if name == "bfind":
+        return Operation("u32", (kind,), f"bfind({{0}},{bits},{'shiftamt' in parts})")
+    if name in ("popc", "clz"):
         return Operation("u32", (unsigned,), f"bits_of('{name}',{{0}},{bits})")
     if name == "brev":
         return Operation(unsigned, (unsigned,), f"bits_of('brev',{{0}},{bits})")
@@ -117,7 +130,7 @@ def _float(parts: tuple[str, ...]) -> Operation | None:
     name, mods = parts[0], set(parts[1:-1])
     if mods - {"rn", "ftz", "sat", "approx", "full", "NaN"}:
         return None
-    arity = {"add": 2, "sub": 2, "mul": 2, "div": 2, "min": 2, "max": 2, "fma": 3, "copysign": 2}.get(name, 1)
+    arity = {"add": 2, "sub": 2, "mul": 2, "div": 2, "min": 2, "max": 2, "fma": 3}.get(name, 1)
     ufunc = None
     if name in _SIMPLE or name == "div":
         sign, ufunc = {**_SIMPLE, "div": ("/", "np.divide")}[name]
@@ -125,9 +138,10 @@ def _float(parts: tuple[str, ...]) -> Operation | None:
     elif name == "fma":
         text = "fma({0},{1},{2})"
     elif name in ("min", "max"):
-        text = f"np.{name}imum({{0}},{{1}})" if "NaN" in mods else f"f{name}({{0}},{{1}})"
+        text = f"f{name}({{0}},{{1}}{',True' if 'NaN' in mods else ''})"
     elif name == "copysign":
-        text = "np.copysign({1},{0})"
+        text = "({1}&0x7FFFFFFF)|({0}&0x80000000)"
+        return Operation("u32", ("u32", "u32"), text, text)
     elif name in ("neg", "abs"):
         # on the bits: NaN and zero keep theirs
         text = "{0}^0x80000000" if name == "neg" else "{0}&0x7FFFFFFF"
@@ -152,6 +166,8 @@ def operation(opcode: str) -> Operation | None:
     name, kind = parts[0], parts[-1]
     if name == "cvt":
         return conversion(parts)
+    if name == "prmt":
+        return _bit_fields(parts, "b32", 32, False)
     if name == "setp":
         return _setp(parts)
     if kind == "pred":

@@ -22,8 +22,14 @@ def srem(a: int, b: int) -> int:
     return a - b * sdiv(a, b) if b else a
 
 
+def _alike(a: Any, b: Any) -> list[Array]:
+    """Both as arrays of the type that the one of them has which is no Python integer."""
+    kind = next(x.dtype for x in (a, b) if not isinstance(x, int))
+    return np.broadcast_arrays(np.asarray(a, dtype=kind), np.asarray(b, dtype=kind))  # type: ignore[return-value]
+
+
 def vdiv(a: Any, b: Any) -> Array:
-    a, b = np.broadcast_arrays(a, b)
+    a, b = _alike(a, b)
     safe = np.where(b == 0, 1, b)
     quotient: Array = np.floor_divide(a, safe)
     if a.dtype.kind == "i":
@@ -34,7 +40,7 @@ def vdiv(a: Any, b: Any) -> Array:
 
 
 def vrem(a: Any, b: Any) -> Array:
-    a, b = np.broadcast_arrays(a, b)
+    a, b = _alike(a, b)
     result: Array = np.where(b == 0, a, a - b * vdiv(a, b))
     return result
 
@@ -72,9 +78,26 @@ def lop3(a: Any, b: Any, c: Any, table: int) -> Any:
     return result & 0xFFFFFFFF
 
 
-def prmt(a: Any, b: Any, c: Any) -> Array:
-    """prmt.b32, default mode: each selector nibble picks a byte of {b, a}; its top bit replicates the sign."""
+#: prmt.b32 with a mode: the byte of {b, a} that byte i of the result is, by the low two bits of the selector.
+PERMUTATIONS: dict[str, Callable[[int, int], int]] = {
+    "f4e": lambda i, at: at + i,
+    "b4e": lambda i, at: at - i & 7,
+    "rc8": lambda _, at: at,
+    "ecl": max,
+    "ecr": min,
+    "rc16": lambda i, at: 2 * (at & 1) + (i & 1),
+}
+_SELECTORS = {
+    mode: np.array([sum(byte(i, at) << 4 * i for i in range(4)) for at in range(4)], dtype=np.uint64)
+    for mode, byte in PERMUTATIONS.items()
+}
+
+
+def prmt(a: Any, b: Any, c: Any, mode: str = "") -> Array:
+    """prmt.b32: each selector nibble picks a byte of {b, a}, its top bit spreads the sign; a mode makes the nibbles."""
     a, b, c = (np.asarray(v, dtype=np.uint64) for v in (a, b, c))
+    if mode:
+        c = _SELECTORS[mode][(c & np.uint64(3)).astype(np.int64)]
     source = a | (b << np.uint64(32))
     result = np.zeros(np.broadcast(a, b, c).shape, dtype=np.uint64)
     for i in range(4):
@@ -113,12 +136,11 @@ def bfi(a: Any, b: Any, position: Any, length: Any, bits: int) -> Array:
 
 
 def bits_of(name: str, x: Any, bits: int) -> Array:
-    """popc, clz, brev, bfind of unsigned values."""
+    """popc, clz, brev of unsigned values."""
     table: dict[str, Callable[[int], int]] = {
         "popc": lambda v: bin(v).count("1"),
         "clz": lambda v: bits - v.bit_length(),
         "brev": lambda v: int(f"{v:0{bits}b}"[::-1], 2),
-        "bfind": lambda v: v.bit_length() - 1 & 0xFFFFFFFF,
     }
     result: Array = _each(lambda v: table[name](int(v)), np.asarray(x))
     return result
@@ -133,6 +155,41 @@ def funnel(a: Any, b: Any, c: Any, left: bool, wrap: bool) -> Array:
     return result
 
 
-def mulhi64(a: Any, b: Any, signed: bool) -> Array:
-    result: Array = _each(lambda x, y: (int(x) * int(y) >> 64) & (2**64 - 1), a, b)
+def bfind(x: Any, bits: int, shift: bool) -> Array:
+    """bfind: the position of the first bit that is not the sign's, all ones without one; `shift`: what moves it up."""
+
+    def one(v: int) -> int:
+        at = (~int(v) if int(v) < 0 else int(v)).bit_length() - 1
+        return (bits - 1 - at if shift and at >= 0 else at) & 0xFFFFFFFF
+
+    result: Array = _each(one, np.asarray(x))
     return result
+
+
+def sad(a: Any, b: Any, c: Any, bits: int, signed: bool) -> Array:
+    """sad: c + |a - b|, of signed or unsigned values."""
+    kind = np.dtype(f"u{bits // 8}")
+    a, b = (np.asarray(v, dtype=f"{'i' if signed else 'u'}{bits // 8}") for v in (a, b))
+    larger, smaller = (np.asarray(f(a, b)).astype(kind) for f in (np.maximum, np.minimum))
+    result: Array = larger - smaller + np.asarray(c).astype(kind)
+    return result
+
+
+def mulhi(a: Any, b: Any, bits: int) -> Array:
+    """The upper half of the exact product, as unsigned bits."""
+    result: Array = _each(lambda x, y: (int(x) * int(y) >> bits) & ((1 << bits) - 1), a, b)
+    return result.astype(f"u{bits // 8}")
+
+
+def clamped(x: Any, narrow: int, signed: bool, bits: int, into_signed: bool) -> Array:
+    """cvt.sat between integers: the low `narrow` bits of `x`, clamped to a range of `bits`; in 16 bits or more."""
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if into_signed else (0, (1 << bits) - 1)
+    held = max(bits, 16)
+
+    def one(v: int) -> int:
+        v = int(v) & ((1 << narrow) - 1)
+        v -= 1 << narrow if signed and v >> narrow - 1 else 0
+        return min(max(v, low), high) & ((1 << held) - 1)
+
+    result: Array = _each(one, np.asarray(x))
+    return result.astype(f"u{held // 8}")

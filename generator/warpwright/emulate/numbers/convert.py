@@ -11,17 +11,19 @@ def conversion(parts: tuple[str, ...]) -> Operation | None:
     """`cvt.<modifiers>.<destination>.<source>`, or None where it is not emulated."""
     target, source, mods = parts[-2], parts[-1], set(parts[1:-2])
     if target in _RANGE and source in _RANGE:
-        return _between_integers(target, source) if not mods else None
+        return _between_integers(target, source) if not mods else _clamped(target, source) if mods == {"sat"} else None
     if source == "f32" and target in _RANGE:
         bits, signed = _RANGE[target], target[0] == "s"
-        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
         mode = next((m for m in mods if m in ("rni", "rzi", "rmi", "rpi")), None)
         value = "ftz({0})" if "ftz" in mods else "{0}"
-        if mode is None or bits == 64:
+        if mode is None:
             return None
-        return Operation(_held(target), ("f32",), f"round_to_int({value},'{mode}',{low},{high})")
+        return Operation(_held(target), ("f32",), f"round_to_int({value},'{mode}',{bits},{signed})")
     if target == "f32" and source in _RANGE and mods == {"rn"}:
-        return Operation("f32", (_held(source),), "np.asarray({0}).astype(np.float32)")
+        return Operation("f32", (_held(source),), f"np.asarray({_extended(source)}).astype(np.float32)")
+    if target == "f16" and source in _RANGE and mods == {"rn"}:
+        exact = f"np.asarray({_extended(source)}).astype(np.float64)"  # where it is not, float16 is infinite
+        return Operation("u16", (_held(source),), f"{exact}.astype(np.float16).view(np.uint16)")
     if target == "f32" and source in ("f16", "bf16"):
         return Operation("f32", ("u16",), f"from_half({{0}},'{source}')") if not mods - {"ftz"} else None
     if target == "f32" and source == "f32" and mods & {"rni", "rzi", "rmi", "rpi"} and "sat" not in mods:
@@ -38,13 +40,14 @@ def conversion(parts: tuple[str, ...]) -> Operation | None:
 def _narrow(target: str, source: str, mods: set[str]) -> Operation | None:
     relu = "relu" in mods
     if source == "f32" and target in ("f16", "bf16") and mods in ({"rn"}, {"rn", "relu"}):
-        value = "fmax({0},0.0)" if relu else "{0}"
+        value = "relu({0})" if relu else "{0}"
         return Operation("u16", ("f32",), f"to_half({value},'{target}')")
     if source == "f32" and target in ("f16x2", "bf16x2") and mods in ({"rn"}, {"rn", "relu"}):
-        both = "fmax({0},0.0),fmax({1},0.0)" if relu else "{0},{1}"
+        both = "relu({0}),relu({1})" if relu else "{0},{1}"
         return Operation("u32", ("f32", "f32"), f"halves({both},'{target[:-2]}')")
-    if source == "f32" and target in ("e4m3x2", "e5m2x2") and mods == {"rn", "satfinite"}:
-        return Operation("u16", ("f32", "f32"), f"f32_to_f8x2({{0}},{{1}},'{target[:-2]}')")
+    if source == "f32" and target in ("e4m3x2", "e5m2x2") and mods - {"relu"} == {"rn", "satfinite"}:
+        both = "relu({0}),relu({1})" if relu else "{0},{1}"
+        return Operation("u16", ("f32", "f32"), f"f32_to_f8x2({both},'{target[:-2]}')")
     if target == "f16x2" and source in ("e4m3x2", "e5m2x2") and mods == {"rn"}:
         return Operation("u32", ("u16",), f"f8x2_to_f16x2({{0}},'{source[:-2]}')")
     return None
@@ -55,12 +58,20 @@ def _held(kind: str) -> str:
     return kind[0] + "16" if kind in ("s8", "u8") else kind
 
 
-def _between_integers(target: str, source: str) -> Operation:
-    narrow = _RANGE[source] if _RANGE[source] < 16 else 0
-    value = "{0}"
-    if narrow:
-        value = "({0}&0xFF)" if source == "u8" else "((({0}&0xFF)^0x80)-0x80)"
+def _extended(source: str) -> str:
+    """The operand; of 8 bits, the low ones of its register."""
+    return {"u8": "({0}&0xFF)", "s8": "((({0}&0xFF)^0x80)-0x80)"}.get(source, "{0}")
+
+
+def _clamped(target: str, source: str) -> Operation:
+    """cvt.sat between integers: to the range of the target; rare, so lane by lane."""
     held = _held(target)
+    text = f"clamped({{0}},{_RANGE[source]},{source[0] == 's'},{_RANGE[target]},{target[0] == 's'})"
+    return Operation("u" + held[1:], ("u" + _held(source)[1:],), text)
+
+
+def _between_integers(target: str, source: str) -> Operation:
+    value, held = _extended(source), _held(target)
     if target in ("s8", "u8"):
         value = f"({value}&0xFF)" if target == "u8" else f"((({value}&0xFF)^0x80)-0x80)"
     dtype = ("int" if held[0] == "s" else "uint") + held[1:]

@@ -24,6 +24,7 @@ DTYPES: dict[str, Any] = {
     "s8": np.dtype(np.int8),
     "u8": np.dtype(np.uint8),
 }
+F32_NAN = np.uint32(0x7FFFFFFF).view(np.float32)  # the canonical one
 _F32_TINY = np.float32(2.0**-126)
 
 
@@ -72,10 +73,11 @@ def f16_to_f32(bits: Any) -> Array:
 
 
 def f32_to_tf32(x: Any) -> Array:
-    """cvt.rna.tf32.f32 as bits of a float32 with 10 mantissa bits: round to nearest, ties away from zero."""
-    u = np.ascontiguousarray(floats(x)).view(np.uint32)
+    """cvt.rna.tf32.f32 as bits of a float32 with 10 mantissa bits: nearest, ties away from zero; NaN is 0x7FFFFFFF."""
+    x = np.ascontiguousarray(floats(x))
+    u = x.view(np.uint32)
     rounded: Array = np.where((u & 0x7F800000) == 0x7F800000, u, (u + 0x1000) & 0xFFFFE000)
-    return rounded
+    return np.where(x != x, np.uint32(0x7FFFFFFF), rounded)
 
 
 def pack(high: Array, low: Array) -> Array:
@@ -105,10 +107,15 @@ def from_half(bits: Any, kind: str) -> Array:
 
 
 def f32_to_f8x2(high: Any, low: Any, kind: str) -> Array:
-    """cvt.rn.satfinite.{e4m3,e5m2}x2.f32: overflow saturates to the largest finite value, NaN stays NaN."""
+    """cvt.rn.satfinite.{e4m3,e5m2}x2.f32: overflow saturates to the largest finite value, NaN becomes 0x7F."""
     limit = float(ml_dtypes.finfo(DTYPES[kind]).max)
-    both = [np.clip(floats(v), -limit, limit).astype(DTYPES[kind]).view(np.uint8) for v in (high, low)]
-    return (both[0].astype(np.uint16) << 8) | both[1]
+
+    def one(value: Array) -> Array:
+        bits = np.clip(value, -limit, limit).astype(DTYPES[kind]).view(np.uint8)
+        return np.where(value != value, np.uint8(0x7F), bits)
+
+    result: Array = (one(floats(high)).astype(np.uint16) << 8) | one(floats(low))
+    return result
 
 
 def f8x2_to_f16x2(bits: Any, kind: str) -> Array:
@@ -148,18 +155,31 @@ def saturate(x: Any) -> Array:
     return clipped
 
 
-def fmax(a: Any, b: Any) -> Array:
-    """max.f32: a NaN operand loses, +0 beats -0."""
+def relu(x: Any) -> Array:
+    """.relu: negative values and -0 become +0; NaN stays."""
+    x = floats(x)
+    result: Array = np.where(x <= 0, np.float32(0), x)
+    return result
+
+
+def fmax(a: Any, b: Any, nan: bool = False) -> Array:
+    """max.f32: a NaN operand loses, +0 beats -0; `nan` (.NaN): it wins. NaN is the canonical one."""
     a, b = np.broadcast_arrays(floats(a), floats(b))
     equal = (np.ascontiguousarray(a).view(np.uint32) & np.ascontiguousarray(b).view(np.uint32)).view(np.float32)
-    return np.where(a == b, equal, np.fmax(a, b))
+    return _canonical(np.where(a == b, equal, (np.maximum if nan else np.fmax)(a, b)))
 
 
-def fmin(a: Any, b: Any) -> Array:
-    """min.f32: a NaN operand loses, -0 beats +0."""
+def fmin(a: Any, b: Any, nan: bool = False) -> Array:
+    """min.f32: a NaN operand loses, -0 beats +0; `nan` (.NaN): it wins. NaN is the canonical one."""
     a, b = np.broadcast_arrays(floats(a), floats(b))
     equal = (np.ascontiguousarray(a).view(np.uint32) | np.ascontiguousarray(b).view(np.uint32)).view(np.float32)
-    return np.where(a == b, equal, np.fmin(a, b))
+    return _canonical(np.where(a == b, equal, (np.minimum if nan else np.fmin)(a, b)))
+
+
+def _canonical(x: Array) -> Array:
+    if np.count_nonzero(x != x):
+        x = np.where(x != x, F32_NAN, x)
+    return x
 
 
 def approximate(name: str, x: Any) -> Array:
@@ -177,7 +197,7 @@ def half_math(name: str, kind: str, *bits: Any) -> Array:
     packed = arrays[0].dtype.itemsize == 4
     values = [from_half(a.view(np.uint16), kind) for a in arrays]
     if name in ("min", "max"):
-        result = (fmin if name == "min" else fmax)(*values)
+        result = (fmin if name == "min" else fmax)(values[0], values[1])
     elif name == "fma" and kind == "bf16":
         result = fma(*values)
     elif name in ("ex2", "tanh"):
@@ -205,9 +225,14 @@ def pair_math(name: str, *bits: Any) -> Array:
     return both
 
 
-def round_to_int(x: Any, mode: str, low: int, high: int) -> Array:
-    """cvt.r?i.{s,u}N.f32: rounded by `mode`, clamped to the range, NaN to 0."""
+def round_to_int(x: Any, mode: str, bits: int, signed: bool) -> Array:
+    """cvt.r?i.{s,u}N.f32: rounded by `mode`, clamped to the range; NaN to 0, and to 1 << 63 in 64 bits."""
     table: dict[str, Any] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
-    wide = np.asarray(x, dtype=np.float64)
-    rounded: Array = np.nan_to_num(np.clip(table[mode](wide), low, high), nan=0.0)
-    return rounded.astype(np.int64 if low < 0 else np.uint64)
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    rounded: Array = table[mode](np.asarray(x, dtype=np.float64))
+    kind = np.int64 if signed else np.uint64
+    over, inside = rounded >= float(high), (rounded > low) & (rounded < float(high))
+    whole = np.where(inside, rounded, 0).astype(kind)
+    result: Array = np.where(over, kind(high), np.where(inside, whole, kind(low)))
+    unset = np.uint64(1 << 63 if bits == 64 else 0).astype(kind)
+    return np.where(rounded != rounded, unset, result)
