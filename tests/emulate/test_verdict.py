@@ -11,9 +11,11 @@ from warpwright.emulate.machine.findings import Finding
 from warpwright.emulate.machine.launch import Result
 from warpwright.emulate.variant.case import Outcome
 from warpwright.emulate.variant.check_plan import Difference
+from warpwright.emulate.variant.coverage import Coverage
 from warpwright.emulate.variant.verdict import STATUS_OF, weigh
 from warpwright.record import STATUSES
 
+NONE = Coverage(0, 0, ())
 DIFFERENCE = Difference("ab_full[0]: arrival count", "1", "2")
 
 
@@ -28,8 +30,8 @@ def test_every_kind_of_finding_has_a_status() -> None:
 
 
 def test_clean_runs_are_correct_and_differences_degrade_them() -> None:
-    assert weigh([outcome()], [], 1.0).status == "correct"
-    verdict = weigh([outcome()], [DIFFERENCE], 1.0)
+    assert weigh([outcome()], [], NONE, 1.0).status == "correct"
+    verdict = weigh([outcome()], [DIFFERENCE], NONE, 1.0)
     assert verdict.status == "degraded"
     assert verdict.figures["findings"] == [
         {"rule": "ab_full[0]: arrival count", "expected": "1", "found": "2"}
@@ -38,7 +40,7 @@ def test_clean_runs_are_correct_and_differences_degrade_them() -> None:
 
 def test_the_gravest_finding_decides_and_comes_first() -> None:
     race, hang = Finding("race", "b stage 1", (7,)), Finding("deadlock", "9 warps wait", (8,))
-    verdict = weigh([outcome(race), outcome(hang, seed=2)], [DIFFERENCE], 1.0)
+    verdict = weigh([outcome(race), outcome(hang, seed=2)], [DIFFERENCE], NONE, 1.0)
     assert verdict.status == "hang"
     assert verdict.diagnosis.startswith("deadlock: 9 warps wait")
     assert "case tiles, schedule seed 2" in verdict.diagnosis
@@ -48,7 +50,7 @@ def test_the_gravest_finding_decides_and_comes_first() -> None:
 def test_a_place_is_told_once_and_a_case_without_a_place_once() -> None:
     race, wrong = Finding("race", "text", (7, 9)), Finding("wrong-result", "text")
     runs = [outcome(race, wrong), outcome(race, wrong, seed=2), outcome(wrong, case="ragged")]
-    verdict = weigh(runs, [], 1.0)
+    verdict = weigh(runs, [], NONE, 1.0)
     assert sorted((d.finding.kind, d.case, d.seed) for d in verdict.defects) == [
         ("race", "tiles", 1), ("wrong-result", "ragged", 1), ("wrong-result", "tiles", 1)
     ]  # fmt: skip
@@ -56,7 +58,7 @@ def test_a_place_is_told_once_and_a_case_without_a_place_once() -> None:
 
 def test_figures_are_plain_and_free_of_this_host() -> None:
     finding = Finding("deadlock", "text", (1,), {"waits": [{"loc": ("kernel.py", 3), "cta": (0, 0, 0)}]})
-    figures = weigh([outcome(finding, ratio=0.98765), outcome(case="ragged", seed=3)], [], 3.0).figures
+    figures = weigh([outcome(finding, ratio=0.98765), outcome(case="ragged", seed=3)], [], NONE, 3.0).figures
     assert json.loads(canonical_json(figures)) == figures
     assert figures["problems"] == ["ragged", "tiles"]
     assert (figures["runs"], figures["seeds"], figures["warp_instructions"]) == (2, 2, 2000)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_COLUMNS = ["variant", "runs", "warp instructions", "per second", "error / bound", "seconds", "status"]
+_COLUMNS = ["variant", "runs", "ways taken", "warp instructions", "per second", "error / bound", "seconds", "status"]
 
 
 @app.command()
@@ -36,6 +36,9 @@ def emulate(
         Path | None,
         typer.Option("--explained", metavar="DIR", help="With --mutate: LABEL.yaml there gives survivors' reasons."),
     ] = None,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Also list the branches and guards of which no case took both ways.")
+    ] = False,
     again: Annotated[bool, typer.Option("--again", help="Also what has a valid result already.")] = False,
     jobs: JobsOption = None,
     only: OnlyOption = None,
@@ -58,7 +61,7 @@ def emulate(
         if mutate:
             raise typer.Exit(_mutate(folders[0], explained, as_json))
         return
-    raise typer.Exit(_emulate(folders, again, jobs, as_json))
+    raise typer.Exit(_emulate(folders, again, jobs, as_json, coverage))
 
 
 def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
@@ -83,7 +86,7 @@ def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
     return found
 
 
-def _emulate(folders: list[Folder], again: bool, jobs: int | None, as_json: bool) -> int:
+def _emulate(folders: list[Folder], again: bool, jobs: int | None, as_json: bool, coverage: bool) -> int:
     from warpwright.emulate.variant.parallel import Answer, each
     from warpwright.pipeline import emulating
 
@@ -96,6 +99,8 @@ def _emulate(folders: list[Folder], again: bool, jobs: int | None, as_json: bool
         print_json([{"variant": f.path.name, **(a.value or {}), "error": a.error} for f, a in answers])
     else:
         _print(answers)
+        if coverage:
+            _print_missed(answers)
     return 0 if all(a.value and a.value["status"] == "correct" for _, a in answers) else 1
 
 
@@ -108,6 +113,7 @@ def _print(answers: list[tuple[Folder, Any]]) -> None:
             [
                 folder.path.name,
                 str(figures.get("runs", "")),
+                _ways(figures.get("coverage")),
                 f"{figures['warp_instructions']:,}" if value else "",
                 f"{value['rate']:,}" if value else "",
                 str(figures.get("ratio", "")),
@@ -127,6 +133,26 @@ def _print(answers: list[tuple[Folder, Any]]) -> None:
     seconds = sorted(answer.value["seconds"] for _, answer in answers if answer.value)
     if seconds:
         say(f"{len(seconds)} emulated; seconds on one core: median {seconds[len(seconds) // 2]}, most {seconds[-1]}")
+
+
+def _ways(coverage: dict[str, Any] | None) -> str:
+    return f"{coverage['taken']}/{coverage['total']}" if coverage else ""
+
+
+def _print_missed(answers: list[tuple[Folder, Any]]) -> None:
+    """Say which ways no case took, in lines of kernel.py: a kernel with any is compiled once more for that."""
+    from warpwright.emulate.variant.coverage import Missed
+    from warpwright.emulate.variant.places import find_places
+
+    for folder, answer in answers:
+        coverage = answer.value["figures"].get("coverage") if answer.value else None
+        if coverage is None:
+            continue
+        say(f"{folder.path.name}: {coverage['taken']} of {coverage['total']} ways of branches and guards were taken")
+        places = find_places(folder.path) if coverage["missed"] else None
+        for missed in coverage["missed"]:
+            text = str(Missed(**missed))
+            say(indent(places.explain(text) if places else text, "  "))
 
 
 def _reasons(value: dict[str, Any]) -> list[str]:

@@ -33,7 +33,12 @@ class Hooks:
 
 @dataclass
 class Program:
-    """The translation of one kernel. `row_files`: (bits, dtype, rows). `arranged`: what each unit laid down of it."""
+    """The translation of one kernel. `row_files`: (bits, dtype, rows). `arranged`: what each unit laid down of it.
+
+    `forks`: instructions that may go two ways, as (number, block): conditional branches but those that only wait, and
+    effects under a guard. `ways`: for each of them two bytes, 1 where it went: its condition held, it did not hold;
+    of all runs so far.
+    """
 
     kernel: Kernel
     instructions: list[Instruction]
@@ -47,6 +52,14 @@ class Program:
     static_bytes: int = 0
     shared_offsets: dict[str, int] = field(default_factory=dict)
     source: str = ""
+    forks: list[tuple[int, int]] = field(default_factory=list)
+    ways: bytearray = field(default_factory=bytearray)
     spans: dict[Any, dict[Any, Any]] = field(
         default_factory=dict
     )  # addresses found good, by the launch's shared memory
+
+    def fork(self, number: int, block: int) -> int:
+        """Count instruction `number` of `block` among the forks; where its two bytes of `ways` are."""
+        self.forks.append((number, block))
+        self.ways += b"\0\0"
+        return len(self.ways) - 2

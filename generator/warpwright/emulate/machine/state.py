@@ -61,11 +61,17 @@ class Fiber:
         self.blocked: tuple[str, int, Any] | None = None
         self.since = 0
 
-    def split(self, predicate: Any, taken: int, other: int, join: int) -> int:
-        """Branch of the lanes where `predicate` holds to block `taken`, of the rest to `other`; the next block."""
+    def split(self, predicate: Any, taken: int, other: int, join: int, ways: bytearray, fork: int) -> int:
+        """Branch of the lanes where `predicate` holds to block `taken`, of the rest to `other`; the next block.
+
+        Where it goes is noted at `fork` of `ways` (see Program).
+        """
         chosen = mask_of(predicate) & self.mask
-        if chosen == self.mask:
-            return taken
+        if chosen:
+            ways[fork] = 1
+            if chosen == self.mask:
+                return taken
+        ways[fork + 1] = 1
         if not chosen:
             return other
         node = Join(join, self.mask, self.join)

@@ -21,9 +21,12 @@ def emit(writer: BlockWriter, node: Node) -> None:
     writer.narrowed = False
     if guard is None:
         return
-    body = [f" {line}" for line in writer.lines[at:]]
+    fork = writer.fork(node.instruction)
+    held, not_held = f" WAYS[{fork}] = 1", f" WAYS[{fork + 1}] = 1"
+    body = [held, *(f" {line}" for line in writer.lines[at:])]
     if writer.flow.is_varying(guard):
         test = f"{'~' if node.instruction.negated else ''}{writer.rows(guard, 'pred')}"
-        writer.lines[at:] = [f"g = f.narrow({test})", "if f.mask:", *body, "f.widen(g)"]
+        writer.lines[at:] = [f"g = f.narrow({test})", "if f.mask != g:", not_held, "if f.mask:", *body, "f.widen(g)"]
     else:
-        writer.lines[at:] = [f"if {'not ' if node.instruction.negated else ''}{writer.scalar(guard, 'pred')}:", *body]
+        test = f"{'not ' if node.instruction.negated else ''}{writer.scalar(guard, 'pred')}"
+        writer.lines[at:] = [f"if {test}:", *body, "else:", not_held]

@@ -67,7 +67,8 @@ class Translator:
         self.program.uniforms = len(self.slots)
 
     def _namespace(self) -> dict[str, Any]:
-        return {**NAMES, **rows.NAMES, **self.units.calls, "inf": float("inf"), "nan": float("nan")}
+        numbers = {"inf": float("inf"), "nan": float("nan")}
+        return {**NAMES, **rows.NAMES, **self.units.calls, **numbers, "WAYS": self.program.ways}
 
     def _nodes(self, instruction: Instruction) -> list[Node]:
         return nodes_of(instruction, self.numbers[id(instruction)], self.flow, self)

@@ -254,10 +254,21 @@ class BlockWriter:
         elif self.flow.is_varying(branch.guard):
             test = f"{'~' if branch.negated else ''}P[{self.row_of(branch.guard)}]"
             taken, other = block.successors
-            self.lines.append(f"return f.split({test}, {taken}, {other}, {self.flow.ipdom[block.index]})")
+            join, fork = self.flow.ipdom[block.index], self.fork(branch)
+            self.lines.append(f"return f.split({test}, {taken}, {other}, {join}, WAYS, {fork})")
         else:
-            taken, other = reversed(block.successors) if branch.negated else block.successors
-            self.lines.append(f"return {taken} if {self.scalar(branch.guard, 'pred')} else {other}")
+            taken, other = block.successors
+            test = f"{'not ' if branch.negated else ''}{self.scalar(branch.guard, 'pred')}"
+            if block.spin:
+                self.lines.append(f"return {taken} if {test} else {other}")
+                return
+            fork = self.fork(branch)
+            self.lines += [f"if {test}:", f" WAYS[{fork}] = 1", f" return {taken}"]
+            self.lines += [f"WAYS[{fork + 1}] = 1", f"return {other}"]
+
+    def fork(self, instruction: Instruction) -> int:
+        """Where the code of an instruction that may go two ways notes them."""
+        return self.owner.program.fork(self.owner.numbers[id(instruction)], self.block.index)
 
 
 def _unsigned(kind: str) -> str:

@@ -13,9 +13,11 @@ from warpwright.build.kernels import pair
 from warpwright.build.launch_capture import CaptureError, HostError, HostFunction
 from warpwright.build.ptx_census import kernel_parameters
 from warpwright.device.problem import Case
+from warpwright.emulate import program
 from warpwright.emulate.machine.findings import EmulatorError
 from warpwright.emulate.machine.launch import Options
 from warpwright.emulate.ptx.reader import Module, parse
+from warpwright.emulate.variant import coverage
 from warpwright.emulate.variant.case import Entry, Outcome, Prepared, prepare
 from warpwright.emulate.variant.check_plan import Difference, Seen, check_plan
 from warpwright.emulate.variant.names import contracts, named_barriers, offset_names, role_names
@@ -112,12 +114,20 @@ def emulate(subject: Subject) -> Verdict:
     """Run every case of a variant, up to a run that came to no end. Raises EmulatorError, PtxError."""
     started = time.process_time()  # of one core: neighbours on the machine do not count
     seen, outcomes, differences = Seen.of(subject.plan), list[Outcome](), set[Difference]()
+    programs = [program(subject.module, entry.name) for entry in subject.entries]
+    coverage.begin(programs)
+
+    def verdict() -> Verdict:
+        spent = time.process_time() - started
+        return weigh(outcomes, sorted(differences), coverage.measure(programs), spent)
+
     for case in subject.cases():
         prepared = subject.prepare(case)
         differences |= set(prepared.differences)
         for outcome in subject.outcomes(prepared, subject.module):
             outcomes.append(outcome)
             if not outcome.complete:
-                return weigh(outcomes, sorted(differences), time.process_time() - started)
+                return verdict()
             subject.note(seen, case, outcome)
-    return weigh(outcomes, sorted({*differences, *check_plan(seen)}), time.process_time() - started)
+    differences |= set(check_plan(seen))
+    return verdict()

@@ -12,6 +12,7 @@ from warpwright.emulate import KINDS
 from warpwright.emulate.machine.findings import Finding
 from warpwright.emulate.variant.case import Outcome
 from warpwright.emulate.variant.check_plan import Difference
+from warpwright.emulate.variant.coverage import Coverage
 from warpwright.emulate.variant.places import Places
 from warpwright.record import STATUSES
 
@@ -75,7 +76,9 @@ def _located(places: Places, defect: Defect, *more: Defect) -> Defect:
     return replace(defect, finding=replace(defect.finding, message=message))
 
 
-def weigh(outcomes: Sequence[Outcome], differences: Sequence[Difference], seconds: float) -> Verdict:
+def weigh(
+    outcomes: Sequence[Outcome], differences: Sequence[Difference], coverage: Coverage, seconds: float
+) -> Verdict:
     """Weigh all runs of a variant; defects come gravest first, each kind once a place."""
     defects: dict[tuple[object, ...], Defect] = {}
     for outcome in outcomes:
@@ -92,6 +95,7 @@ def weigh(outcomes: Sequence[Outcome], differences: Sequence[Difference], second
         "runs": len(outcomes),
         "seeds": len({outcome.seed for outcome in outcomes}),
         "warp_instructions": instructions,
+        "coverage": coverage.figures,
         "elements": sum(agreement.elements for agreement in agreements),
         # Sums in float32 depend on the host's BLAS in their last digits: a committed figure must not.
         "ratio": _rounded(max((agreement.ratio for agreement in agreements), default=0.0)),
