@@ -191,6 +191,11 @@ class Shadow:
         self.order.events[event].log.append((number, cells, True))
         return bad
 
+    def pass_on(self, cells: Cells, earlier: int, later: int) -> None:
+        """Of what `earlier` wrote to `cells` last, `later` is the writer from now on."""
+        states = self.state[cells]
+        self.state[cells] = np.where(states >> 32 == earlier + 1, states + ((later - earlier) << 32), states)
+
     def cell_of(self, cells: Cells, states: Array, value: int) -> int:
         """The first of `cells` whose state was `value`."""
         at = int(np.flatnonzero(states == value)[0])

@@ -84,12 +84,22 @@ class MBarrier:
         self.expect(warp, number, expect)
         self._count(warp, number, count)
 
-    def arrive_async(self, warp: Warp, number: int, known: int, clock: int) -> None:
-        """One arrival by the completion of asynchronous operations, which makes `known` known."""
+    def arrive_async(
+        self, warp: Warp, number: int, known: int, clock: int, count: int = 1, generic: bool = False
+    ) -> None:
+        """Arrivals by the completion of asynchronous operations, which makes `known` known; `generic`: of operations of
+        the generic proxy, which the asynchronous one does not see by that."""
         self.coming |= known
-        self.coming_async |= known
+        self.coming_async |= 0 if generic else known
         self.coming_clock = max(self.coming_clock, clock)
-        self._count(warp, number, 1)
+        self._count(warp, number, count)
+
+    def raise_pending(self, warp: Warp, number: int, count: int) -> None:
+        """`count` more arrivals end the phase in progress: those that its asynchronous operations will make."""
+        if self.pending + count > _TX_LIMIT:
+            text = f"{self}: {self.pending + count} pending arrivals: at most {_TX_LIMIT} ({self.state()})"
+            warp.machine.fault("mbarrier", warp, number, text, fatal=True)
+        self.pending += count
 
     def _count(self, warp: Warp, number: int, count: int) -> None:
         if count > self.pending:
@@ -142,7 +152,8 @@ class MBarrier:
                 self.cta.machine.ready(fiber)
 
 
-def _mbarrier(f: Fiber, number: int, address: int, cluster: bool = False) -> MBarrier:
+def mbarrier_of(f: Fiber, number: int, address: int, cluster: bool = False) -> MBarrier:
+    """The barrier at a shared address."""
     cta, offset = locate(f, number, address, cluster, 8, 8)
     return lookup(f.warp, number, cta, offset, f.warp.known)
 
@@ -187,7 +198,7 @@ def mbarrier_init(f: Fiber, number: int, address: int, count: int) -> None:
 
 def mbarrier_inval(f: Fiber, number: int, address: int) -> None:
     cta, offset = locate(f, number, address, False, 8, 8)
-    barrier = _mbarrier(f, number, address)
+    barrier = mbarrier_of(f, number, address)
     if barrier.waiting:
         f.warp.machine.fault("mbarrier", f.warp, number, f"{barrier} is invalidated while warps wait for it")
     del cta.own(MBarriers).at[offset]
@@ -205,7 +216,7 @@ def mbarrier_arrive(f: Fiber, number: int, addresses: Any, count: int, expect: i
             groups[address] = groups.get(address, 0) + 1
     state = 0
     for address, lanes in groups.items():
-        barrier = _mbarrier(f, number, address, cluster)
+        barrier = mbarrier_of(f, number, address, cluster)
         state = barrier.phase
         if barrier.cta is not warp.cta:
             event = warp.machine.order.event(WARP, warp, False)  # the arrival itself: who sees the phase end knows it
@@ -217,12 +228,12 @@ def mbarrier_arrive(f: Fiber, number: int, addresses: Any, count: int, expect: i
 
 
 def mbarrier_expect(f: Fiber, number: int, address: int, count: int, cluster: bool) -> None:
-    _mbarrier(f, number, address, cluster).expect(f.warp, number, count * bin(f.mask).count("1"))
+    mbarrier_of(f, number, address, cluster).expect(f.warp, number, count * bin(f.mask).count("1"))
 
 
 def mbarrier_wait(f: Fiber, number: int, address: int, parity: int, acquire: bool, cluster: bool) -> bool:
     """A wait loop on the phase of `parity`: True once it is over, else the fiber is suspended."""
-    barrier = _mbarrier(f, number, address, cluster)
+    barrier = mbarrier_of(f, number, address, cluster)
     if (barrier.phase & 1) == (parity & 1):
         barrier.waiting.append(f)
         return f.warp.machine.block(f, "mbarrier", number, (barrier, parity & 1))
@@ -240,7 +251,7 @@ def _woken(f: Fiber, number: int, barrier: MBarrier, acquire: bool) -> None:
 
 def mbarrier_test(f: Fiber, number: int, address: int, parity: int, acquire: bool, cluster: bool) -> int:
     """A peek: 1 if the phase is over, but sometimes 0 even then, as time limits and lost races make it on hardware."""
-    barrier = _mbarrier(f, number, address, cluster)
+    barrier = mbarrier_of(f, number, address, cluster)
     machine: Machine = f.warp.machine
     if (barrier.phase & 1) == (parity & 1) or machine.rng.random() < machine.options.peek_failure:
         return 0

@@ -39,8 +39,11 @@ def _buffer(f: Fiber, number: int, chosen: Array, size: int, what: str) -> Buffe
     return buffer
 
 
-def global_load(f: Fiber, number: int, addresses: Any, width: int, count: int) -> Array:
-    """ld.global: (count, 32) unsigned integers of `width` bytes, idle lanes 0; (count, 1) at a uniform address."""
+def global_load(f: Fiber, number: int, addresses: Any, width: int, count: int, event: int = -1) -> Array:
+    """ld.global: (count, 32) unsigned integers of `width` bytes, idle lanes 0; (count, 1) at a uniform address.
+
+    `event`: whose access it is, where it is not one of the warp itself.
+    """
     chosen = _addresses(f, number, addresses, width * count)
     if not len(chosen):
         return np.zeros((count, 32), dtype=f"u{width}")

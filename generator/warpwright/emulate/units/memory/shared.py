@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from warpwright.emulate.machine.addresses import OFFSET, RANK_SHIFT, RESERVED, SHARED_WINDOW, locate
+from warpwright.emulate.machine.order import CELL
 from warpwright.emulate.machine.rows import FULL
 from warpwright.emulate.machine.state import Cta, Fiber
 from warpwright.emulate.numbers.formats import Array
@@ -104,6 +105,25 @@ def shared_store(f: Fiber, number: int, addresses: Any, values: Array, width: in
         cta, offsets, cells, index = _span(f, number, chosen, width, count, cluster)
         _write(f, number, cta, cells, offsets, width * count)
         cta.words[width][index] = values if full else values[:, f.lanes]
+
+
+def shared_place(f: Fiber, number: int, addresses: Any, values: Array, width: int, event: int) -> tuple[Cta, Array]:
+    """What copies of the active lanes bring, as accesses of `event`: the CTA, and the offset of each lane's."""
+    rows = np.full(32, addresses, dtype=np.int64) if isinstance(addresses, int) else addresses
+    cta, offsets, cells, index = _span(f, number, rows[f.lanes], width, len(values), False)
+    bad = cta.shadow.write(cells, event, f.warp.known, number)
+    if bad:
+        f.warp.machine.check_order(
+            _beside(cta, bad, offsets, width * len(values)), cta, event, f.warp, number, True, False
+        )
+    cta.words[width][index] = values[:, f.lanes]
+    return cta, offsets
+
+
+def cells_of(offsets: Array, size: int) -> Array:
+    """The cells of `size` bytes at each of `offsets`."""
+    count = -(-size // CELL)
+    return np.unique((offsets // CELL)[:, None] + np.arange(count))
 
 
 def _shared(f: Fiber, addresses: Any) -> bool:
