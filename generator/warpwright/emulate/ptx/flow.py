@@ -7,9 +7,11 @@ integer; a block is *divergent* when some lanes of a warp may be elsewhere: then
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import heapq
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from warpwright.emulate.ptx.graph import depths, post_dominators
 from warpwright.emulate.ptx.syntax import (
     Immediate,
     Instruction,
@@ -64,13 +66,12 @@ class Flow:
         self._uses = {id(i): self._read(i) for i in kernel.body}
         self.blocks = self._split()
         self._mark_spins()
-        self.ipdom = self._post_dominators()
+        self.ipdom = post_dominators([block.successors for block in self.blocks])
         self.local = self._block_local()
         self.thread_index = self._copies_of("%tid.x") if not kernel.reqntid or kernel.reqntid[1:] == (1, 1) else set()
         self.varying: set[str] = set()
         self.divergent: set[int] = set()
-        while self._grow():
-            pass
+        self._spread()
         self.joins = {
             self.ipdom[b.index] for b in self.blocks if b.branch and b.branch.guard and self.is_varying(b.branch.guard)
         }
@@ -138,34 +139,12 @@ class Flow:
         for block in self.blocks:
             waits = [i for i in block.instructions if self.traits(i.opcode).spins]
             effects = [i for i in block.instructions if self.traits(i.opcode).effect]
-            through = {block.index} | {
-                b.index for b in self.blocks if not b.instructions and b.successors == (block.index,)
-            }
-            if len(waits) == 1 and effects == waits and through & set(block.successors):
+            if len(waits) == 1 and effects == waits and any(self._leads_to(n, block.index) for n in block.successors):
                 block.spin = True
 
-    def _post_dominators(self) -> list[int]:
-        """For each block the block that every path from it must reach first."""
-        count = len(self.blocks)
-        full = (1 << count) - 1
-        masks = [full] * count
-        masks[-1] = 1 << (count - 1)
-        changed = True
-        while changed:
-            changed = False
-            for block in reversed(self.blocks[:-1]):
-                common = full
-                for successor in block.successors:
-                    common &= masks[successor]
-                common |= 1 << block.index
-                if common != masks[block.index]:
-                    masks[block.index], changed = common, True
-        result = []
-        for n in range(count):
-            candidates = [m for m in range(count) if m != n and masks[n] >> m & 1]
-            # the nearest post-dominator is the one that all the others post-dominate
-            result.append(max(candidates, key=lambda m: bin(masks[m]).count("1")) if candidates else count - 1)
-        return result
+    def _leads_to(self, n: int, target: int) -> bool:
+        """Whether block `n` is `target`, or holds nothing but the way there."""
+        return n == target or (not self.blocks[n].instructions and self.blocks[n].successors == (target,))
 
     def _block_local(self) -> set[str]:
         """Registers that live in one block only, written there before they are read."""
@@ -213,20 +192,68 @@ class Flow:
             return written
         return written if any(self.is_varying(o) for o in sources) else []
 
-    def _grow(self) -> bool:
-        before = len(self.varying), len(self.divergent)
+    def _spread(self) -> None:
+        """Find what varies, and where lanes may be elsewhere: what varies makes branches diverge, and what is written
+        there varies. Each register, instruction and block is looked at again only when something that it rests on
+        has changed."""
+        users: dict[str, list[Instruction]] = {}
+        guarded: dict[str, list[Block]] = {}  # the blocks that end with a branch on it
+        for instruction in self.kernel.body:
+            for operand in (*instruction.operands, *([instruction.guard] if instruction.guard else ())):
+                for name in registers(operand):
+                    users.setdefault(name, []).append(instruction)
+        for block in self.blocks:
+            if block.branch and block.branch.guard:
+                guarded.setdefault(block.branch.guard.name, []).append(block)
+        fresh: list[str] = []  # registers that have begun to vary, and nobody has asked yet what that means
+
+        def vary(names: Iterable[str]) -> None:
+            for name in names:
+                if name not in self.varying:
+                    self.varying.add(name)
+                    fresh.append(name)
+
         for block in self.blocks:
             for instruction in block.instructions:
-                if self.varying.issuperset(self.defs(instruction)):
-                    continue
-                self.varying.update(self._varying_results(instruction))
-                if block.index in self.divergent:
-                    self.varying.update(n for n in self.defs(instruction) if n not in self.local)
-            if block.branch and block.branch.guard and self.is_varying(block.branch.guard):
-                pending = list(block.successors)
-                while pending:
-                    n = pending.pop()
-                    if n != self.ipdom[block.index] and n not in self.divergent:
-                        self.divergent.add(n)
-                        pending += self.blocks[n].successors
-        return (len(self.varying), len(self.divergent)) != before
+                vary(self._varying_results(instruction))
+        regions = _Regions(self.blocks, self.ipdom)
+        while fresh:
+            branching: list[Block] = []
+            while fresh:
+                name = fresh.pop()
+                for instruction in users.get(name, ()):
+                    if not self.varying.issuperset(self.defs(instruction)):
+                        vary(self._varying_results(instruction))
+                branching += guarded.get(name, ())
+            for n in regions.add(branching):
+                self.divergent.add(n)
+                for instruction in self.blocks[n].instructions:
+                    vary(n for n in self.defs(instruction) if n not in self.local)
+
+
+class _Regions:
+    """Where lanes may be apart: from each divergent branch up to its immediate post-dominator, where they meet.
+
+    That post-dominates all of the region. Of several regions around a block the one that ends last holds what is
+    reached from it in the others, so each block keeps that end alone, by its depth in the tree of post-dominators.
+    """
+
+    def __init__(self, blocks: Sequence[Block], ipdom: Sequence[int]) -> None:
+        self.blocks, self.ipdom = blocks, ipdom
+        self.depth = depths(ipdom, len(blocks) - 1)
+        self.end = [len(blocks)] * len(blocks)  # the depth of a block's last end so far
+
+    def add(self, branching: Iterable[Block]) -> set[int]:
+        """The blocks of the regions of some branches that were in no region yet."""
+        found = set()
+        pending = [(self.depth[self.ipdom[b.index]], s) for b in branching for s in b.successors]
+        heapq.heapify(pending)  # the regions that end last come first, so that few blocks are seen twice
+        while pending:
+            end, n = heapq.heappop(pending)
+            if self.depth[n] > end and self.end[n] > end:
+                if self.end[n] == len(self.blocks):
+                    found.add(n)
+                self.end[n] = end
+                for successor in self.blocks[n].successors:
+                    heapq.heappush(pending, (end, successor))
+        return found
