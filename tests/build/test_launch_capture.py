@@ -34,7 +34,7 @@ def test_launch_of_a_ragged_problem(built: tuple[Artifact, Path], plan: Plan) ->
 
 
 def test_tensor_maps_follow_the_addresses(host: HostFunction, plan: Plan) -> None:
-    """The 128 bytes are opaque, but they repeat for the same tensor and change with its address."""
+    """Of the 128 bytes the first 64 repeat for the same tensor and change with its address."""
     values = default_values(plan.arguments, EXTENTS)
     first, second = host(values)[0], host(values)[0]
     moved: Any = dataclasses.replace(values[0], address=0x7000_0000)  # type: ignore[type-var]

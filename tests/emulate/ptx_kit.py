@@ -69,12 +69,15 @@ def launch(
     out: Sequence[str] = (),
     **options: Any,
 ) -> Outcome:
-    """Run `body`. `maps`: functions of the buffers' addresses that give a TensorMap. `out`: outputs, else inout."""
+    """Run `body`. `maps`: functions of the buffers' addresses that give a TensorMap, or the bytes of one, which nobody
+    then describes. `out`: outputs, else inout."""
     buffers = buffers or {}
     memory = GlobalMemory()
     addresses = {n: memory.add(n, a, "out" if n in out else "inout") for n, a in buffers.items()}
-    params = [struct.pack("<Q", a) for a in addresses.values()] + [b"\xaa" * 128 for _ in maps]
-    meaning: dict[int, TensorMap] = {len(buffers) + i: make(addresses) for i, make in enumerate(maps)}
+    made = [make(addresses) for make in maps]
+    params = [struct.pack("<Q", a) for a in addresses.values()]
+    params += [each if isinstance(each, bytes) else b"\xaa" * 128 for each in made]
+    meaning = {len(buffers) + i: each for i, each in enumerate(made) if isinstance(each, TensorMap)}
     grid = grid or cluster
     what = Launch((grid, 1, 1), (threads, 1, 1), (cluster, 1, 1), shared, tuple(params))
     code = module(body, len(buffers), len(maps), threads)

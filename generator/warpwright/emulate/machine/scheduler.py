@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 class Machine:
     """One launch: its state and its scheduler. `run` fills the report."""
 
-    def __init__(self, program: Program, launch: Launch, opaque: Mapping[int, Any], memory: GlobalMemory, seed: int,
+    def __init__(self, program: Program, launch: Launch, opaque: dict[int, Any], memory: GlobalMemory, seed: int,
                  options: Options) -> None:  # fmt: skip
         self.program, self.launch, self.memory, self.options = program, launch, memory, options
-        self.opaque = opaque  # what opaque objects among the parameters mean, by parameter
+        self.opaque = opaque  # what opaque objects among the parameters mean, by parameter; units add
         self.cluster_counts = tuple(g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
         self.rng = random.Random(seed)
         self.order = Order()

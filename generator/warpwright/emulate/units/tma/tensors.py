@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from warpwright.emulate.machine.addresses import PARAM_WINDOW, RESERVED, SWIZZLE_MASKS, locate, swizzle
+from warpwright.emulate.machine.findings import EmulatorError
 from warpwright.emulate.machine.memory import Buffer
 from warpwright.emulate.machine.order import Cells
 from warpwright.emulate.machine.state import Fiber
@@ -26,31 +27,58 @@ from warpwright.emulate.units.tma.copies import (
     stored_clock,
     targets_of,
 )  # fmt: skip
-from warpwright.emulate.units.tma.tensor_map import TensorMap
+from warpwright.emulate.units.tma.encoding import BYTES, decode
+from warpwright.emulate.units.tma.tensor_map import TensorMap, UnsupportedTensorMap
+from warpwright.emulate.units.tma.uncommon import fetch, part
 
 #: Bytes of the smallest write: at a row's end a store writes past the extent to the next multiple. Not in the PTX ISA;
 #: seen on H200 (driver 580.159): with N = 195 in 16-bit elements, columns 195 to 199 of the padding were written.
 STORE_GRANULE = 16
-_PATTERN = {"32B": 256, "64B": 512, "128B": 1024}  # bytes after which a swizzle repeats
-_PLACES: dict[tuple[int, int, int], Array] = {}
+_PATTERN = {"32B": 256, "64B": 512, "128B": 1024, "128B/32B": 512}  # bytes after which a swizzle repeats
+_PLACES: dict[tuple[int, int, str], Array] = {}
 
 
 def _tensor_map(f: Fiber, number: int, address: int) -> tuple[int, TensorMap]:
+    """(parameter, what the tensor map at `address` means): as the launch describes it, else as its bytes say."""
     machine = f.warp.machine
     index, offset = divmod(address - PARAM_WINDOW, 1 << 16)
-    if address < PARAM_WINDOW or offset or index not in machine.opaque:
-        text = f"address {address:#x} is no tensor map: the launch describes parameters {sorted(machine.opaque)}"
-        machine.fault("tma", f.warp, number, text, fatal=True)
-    found: TensorMap = machine.opaque[index]
+    found: TensorMap | None = machine.opaque.get(index) if not offset else None
+    if found is None:
+        found = _decoded(f, number, address)
+        if not offset and index >= 0:
+            machine.opaque[index] = found
     return index, found
 
 
-def _places(first: int, count: int, mask: int) -> Array:
+def _decoded(f: Fiber, number: int, address: int) -> TensorMap:
+    """What the bytes at `address`, of a parameter or in global memory, say as a tensor map."""
+    machine = f.warp.machine
+    index, offset = divmod(address - PARAM_WINDOW, 1 << 16)
+    raw, at = b"", f"address {address:#x}"
+    if address >= PARAM_WINDOW and index < len(machine.launch.params):
+        raw, at = machine.launch.params[index][offset : offset + BYTES], f"parameter {index}, byte {offset}"
+    elif buffer := machine.memory.at(address, BYTES):
+        raw = buffer.data[address - buffer.address :][:BYTES].tobytes()
+    try:
+        if address % 64:
+            raise EmulatorError("not a tensor map: its address is no multiple of 64")
+        return decode(raw)
+    except UnsupportedTensorMap:
+        raise
+    except EmulatorError as error:
+        machine.fault("tma", f.warp, number, f"{at}: {error}", fatal=True)
+        raise AssertionError from None
+
+
+def _places(first: int, count: int, mode: str) -> Array:
     """Chunk numbers, relative to the 1 KiB that holds chunk `first`, of `count` chunks of a box."""
-    key = first % 64, count, mask
+    key = first % 64, count, mode
     found = _PLACES.get(key)
     if found is None:
-        found = _PLACES[key] = swizzle(np.arange(count) + first % 64, mask)
+        chunks = np.arange(count) + first % 64
+        # Parts of 32 B change places as a whole: address bits 5 and 6 ^= bits 7 and 8.
+        found = chunks ^ (chunks >> 3 & 3) << 1 if mode == "128B/32B" else swizzle(chunks, SWIZZLE_MASKS[mode])
+        _PLACES[key] = found
     return found
 
 
@@ -60,30 +88,25 @@ def _cells(f: Fiber, number: int, shape: TensorMap, offset: int) -> tuple[Cells,
         text = f"shared offset {offset - RESERVED} of a tensor copy is not a multiple of 128"
         f.warp.machine.fault("misaligned", f.warp, number, text, fatal=True)
     count, first = shape.bytes // 16, offset // 16
-    mask = SWIZZLE_MASKS[shape.swizzle]
     cells = slice(first, first + count)
-    if not mask:
+    if shape.swizzle == "none":
         return cells, cells
-    places = _places(first, count, mask) + first // 64 * 64
+    places = _places(first, count, shape.swizzle) + first // 64 * 64
     repeat = _PATTERN[shape.swizzle] // 16
     return (np.sort(places) if first % repeat or count % repeat else cells), places
 
 
-def _window(
-    f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], granule: int = 1
-) -> tuple[Buffer, int, Any, Any]:
+def _window(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...]) -> tuple[Buffer, int, Any, Any]:
     """(buffer, byte offset, shape, strides) of the part of the box inside the tensor, outermost mode first.
 
-    The innermost extent counts as rounded up to `granule` bytes. The shape has a zero where all of the box is outside.
+    The shape has a zero where all of the box is outside.
     """
     memory, machine = f.warp.machine.memory, f.warp.machine
     strides = (shape.element, *shape.strides)
-    step = max(1, granule // shape.element)
     size, offset, span = [], 0, shape.element
-    for axis, (at, box, extent, stride) in enumerate(zip(coordinates, shape.box, shape.extents, strides, strict=True)):
-        end = at + box, extent if axis else -(-extent // step) * step
+    for at, box, extent, stride in zip(coordinates, shape.box, shape.extents, strides, strict=True):
         low = max(at, 0)
-        count = max(min(end) - low, 0)
+        count = max(min(at + box, extent) - low, 0)
         size.append(count)
         offset += low * stride
         span += (count - 1) * stride
@@ -152,6 +175,8 @@ def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinate
 
 def _fetch(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...]) -> Array:
     """The box at `coordinates` as 16-byte chunks, zero outside the tensor."""
+    if not shape.plain:
+        return fetch(f, number, shape, coordinates)
     buffer, offset, size, strides = _window(f, number, shape, coordinates)
     full = shape.box[::-1]
     kind = f"u{shape.element}"
@@ -193,23 +218,21 @@ def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int
 
 
 def _put(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], chunks: Array) -> None:
-    buffer, offset, size, strides = _window(f, number, shape, coordinates, STORE_GRANULE)
-    if not all(size):
+    found = part(f, number, shape, coordinates, STORE_GRANULE)
+    if found is None:
         return
-    warp = f.warp
+    warp, buffer = f.warp, found.buffer
     if buffer.access == "in":
         text = f"tensor store to {buffer.name!r}, which is an input"
         warp.machine.fault("global-bounds", warp, number, text, fatal=True)
     kind = f"u{shape.element}"
-    box = np.ascontiguousarray(chunks).view(kind).reshape(shape.box[::-1])
-    start = [max(-c, 0) for c in coordinates[::-1]]
-    part = box[tuple(slice(s, s + n) for s, n in zip(start, size, strict=True))]
-    target: Array = np.ndarray(size, dtype=kind, buffer=buffer.data.data, offset=offset, strides=strides)
-    target[...] = part
-    counts: Array = np.ndarray(size, dtype=kind, buffer=buffer.writes.data, offset=offset, strides=strides)
+    box = np.ascontiguousarray(chunks).view(kind).reshape(shape.copied[::-1])
+    found.view(buffer.data.data, kind)[...] = box[found.inside]
+    counts = found.view(buffer.writes.data, kind)
     if buffer.access == "out" and counts.any():
-        at = np.argwhere(counts)[0][::-1].tolist()
-        element = [c + a + s for c, a, s in zip(coordinates, at, start[::-1], strict=True)]
+        at = [first + place.start for first, place in zip(np.argwhere(counts)[0], found.inside, strict=True)]
+        steps = shape.steps or (1,) * len(coordinates)
+        element = [c + int(a) * s for c, a, s in zip(coordinates, at[::-1], steps, strict=True)]
         text = f"element {element} (innermost mode first) of {buffer.name!r} is written again"
         warp.machine.fault("written-twice", warp, number, text)
         counts[counts != 0] = 0

@@ -1,0 +1,116 @@
+"""A CUtensorMap's bytes: what they say, read field by field, and how one field is changed.
+
+NVIDIA does not document them. The table was found by encoding: 8,352 calls of cuTensorMapEncodeTiled (driver 580, CUDA
+13.0, on an H200) with random arguments, 3,318 of which it took, and host functions of the CuTe DSL 4.8.1 for sm_90a and
+sm_100a, which encode by themselves. The driver leaves notes of its own behind byte 64, the DSL whatever was on its
+stack: the hardware reads the first 64 alone.
+"""
+
+from __future__ import annotations
+
+from warpwright.emulate.machine.findings import EmulatorError
+from warpwright.emulate.units.tma.tensor_map import TYPES, Swizzle, TensorMap, UnsupportedTensorMap
+
+__all__ = ["BYTES", "FIELDS", "changed", "decode", "field"]
+
+#: Of a CUtensorMap.
+BYTES = 128
+_READ = 64  # of these the hardware reads
+_MODES = 5
+
+#: First bit, bits, and how many bits further the same field of the next mode lies (0: one field for all modes).
+FIELDS = {
+    "address": (0, 64, 0),
+    "mode": (64, 4, 0),  # of tiles 2 from the DSL and 0 from the driver; bit 0 for im2col
+    "rank": (68, 3, 0),  # less 1
+    "type": (71, 4, 0),
+    "interleave": (75, 2, 0),
+    "swizzle": (77, 2, 0),
+    "fill": (79, 1, 0),
+    "tf32": (80, 1, 0),
+    "promotion": (81, 2, 0),  # to L2 lines: no, 64, 128 or 256 B
+    "atom": (83, 2, 0),  # what a swizzle moves: 16 B, 32 B, 32 B with halves of 16 B exchanged, 64 B
+    "stride": (96, 32, 32),  # in 16 bytes, of modes 1 to 4: the lower bits
+    "stride_high": (224, 4, 4),
+    "extent": (256, 32, 32),  # less 1
+    "step": (416, 3, 3),  # less 1
+    "box": (440, 8, 8),  # less 1
+}  # fmt: skip
+_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
+_PACKED = {11: "packed 4-bit elements", 12: "4-bit elements unpacked to bytes", 13: "6-bit elements unpacked to bytes"}
+_SWIZZLES: tuple[Swizzle, ...] = ("none", "32B", "64B", "128B")
+_ATOMS = ("16 B", "32 B", "32 B with halves of 16 B exchanged", "64 B")
+
+
+def field(raw: bytes, name: str, mode: int = 0) -> int:
+    """Return a field of FIELDS as it stands, of one mode (strides: from mode 1, counted as 0)."""
+    first, bits, apart = FIELDS[name]
+    return int.from_bytes(raw[:_READ], "little") >> first + apart * mode & (1 << bits) - 1
+
+
+def changed(raw: bytes, name: str, value: int, mode: int = 0) -> bytes:
+    """Return the same bytes with a field of another value, cut to the bits that it has."""
+    first, bits, apart = FIELDS[name]
+    mask = (1 << bits) - 1
+    number = int.from_bytes(raw, "little") & ~(mask << first + apart * mode)
+    return (number | (value & mask) << first + apart * mode).to_bytes(len(raw), "little")
+
+
+def decode(raw: bytes) -> TensorMap:
+    """Return what the bytes of a CUtensorMap say.
+
+    Raises EmulatorError for what is no tensor map or one that the hardware rejects, UnsupportedTensorMap for im2col,
+    interleaved layouts, elements below a byte, and the swizzles of sm_100 with atoms beyond 32 B.
+    """
+    if len(raw) < _READ:
+        raise EmulatorError(f"{len(raw)} bytes are no tensor map, which has {BYTES}")
+    rank = field(raw, "rank") + 1
+    _check(raw, rank)
+    kind = _TYPES[field(raw, "type")]
+    if field(raw, "tf32"):
+        kind = kind.replace("f32", "tf32")
+    steps = tuple(field(raw, "step", mode) + 1 for mode in range(rank))
+    # Along the innermost mode no element is left out: the driver says that it ignores this stride.
+    steps = (1, *steps[1:])
+    swizzle = _SWIZZLES[field(raw, "swizzle")]
+    atom = field(raw, "atom")
+    strides = [field(raw, "stride", mode) | field(raw, "stride_high", mode) << 32 for mode in range(rank - 1)]
+    return TensorMap(
+        address=field(raw, "address"),
+        extents=tuple(field(raw, "extent", mode) + 1 for mode in range(rank)),
+        strides=tuple(16 * stride for stride in strides),
+        box=tuple(field(raw, "box", mode) + 1 for mode in range(rank)),
+        element=TYPES[kind],
+        swizzle="128B/32B" if swizzle == "128B" and atom == 1 else swizzle,
+        steps=steps if max(steps) > 1 else (),
+        fill="nan" if field(raw, "fill") else "zero",
+        type=kind,
+    )
+
+
+def _check(raw: bytes, rank: int) -> None:
+    """Raise EmulatorError for what cannot be a tensor map, and for what is none that is emulated."""
+    if rank > _MODES:
+        raise EmulatorError(f"not a tensor map: it would have {rank} modes, of {_MODES} at most")
+    beyond = [
+        name
+        for name, first in (("extent", rank), ("box", rank), ("stride", rank - 1), ("stride_high", rank - 1))
+        if any(field(raw, name, mode) for mode in range(first, _MODES - (name in ("stride", "stride_high"))))
+    ]
+    if beyond:
+        names = " and ".join(dict.fromkeys(name.removesuffix("_high") for name in beyond))
+        raise EmulatorError(f"not a tensor map: it has {rank} modes, and {names} of more")
+    if field(raw, "mode") & 1:
+        raise UnsupportedTensorMap("tensor map of im2col: not emulated")
+    if field(raw, "interleave"):
+        raise UnsupportedTensorMap(f"tensor map interleaved by {16 * field(raw, 'interleave')} B: not emulated")
+    kind, atom = field(raw, "type"), field(raw, "atom")
+    if kind in _PACKED:
+        raise UnsupportedTensorMap(f"tensor map of {_PACKED[kind]}: not emulated")
+    if kind >= len(_TYPES):
+        raise EmulatorError(f"not a tensor map: {kind} is no element type")
+    if field(raw, "tf32") and not _TYPES[kind].startswith("f32"):
+        raise EmulatorError(f"not a tensor map: {_TYPES[kind]} rounded to tf32")
+    if atom and (atom != 1 or _SWIZZLES[field(raw, "swizzle")] != "128B"):
+        swizzle = _SWIZZLES[field(raw, "swizzle")]
+        raise UnsupportedTensorMap(f"tensor map with a swizzle of {swizzle} in atoms of {_ATOMS[atom]}: not emulated")
