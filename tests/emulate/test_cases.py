@@ -11,7 +11,7 @@ from warpwright.device.cases import CASES, StoredCase, case_inputs, inputs_diges
 from warpwright.device.cases import cases_of as stored_cases
 from warpwright.device.xp import NumpyXp
 from warpwright.emulate.variant import harness
-from warpwright.pipeline.emulating import emulator_digest
+from warpwright.pipeline.emulating import emulator_digest, operations_of
 
 
 def cases_of(folder: Path, target: Path) -> dict[str, StoredCase]:
@@ -36,7 +36,7 @@ def test_cases_are_exact_ragged_long_and_switched_off(with_c: Path, tmp_path: Pa
     for case in found.values():
         inputs = case_inputs(subject.plan, case.problem, case.seed)
         assert inputs_digest(inputs) == case.inputs
-        assert case.emulator == emulator_digest(subject.plan.family)
+        assert case.emulator == emulator_digest(subject.plan.family, operations_of(subject.plan.kernel))
         assert case.outputs["d"].shape == tuple(case.problem.extents[mode] for mode in "LMN")
         assert np.isfinite(NumpyXp().decode(case.outputs["d"], "f16")).all()
 

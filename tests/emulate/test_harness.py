@@ -106,7 +106,7 @@ def test_a_result_is_for_one_build_by_one_emulator(cooperative: Path, monkeypatc
         key: build[key] for key in ("source_sha", "cubin_sha", "arch")
     }
     with monkeypatch.context() as patch:
-        patch.setattr(emulation, "emulator_digest", lambda family: "another")
+        patch.setattr(emulation, "emulator_digest", lambda family, operations: "another")
         assert emulation.recorded(cooperative) is None
     for name, old, new in (("plan.json", '"arrivals": 128', '"arrivals": 256'), ("kernel.ptx", "\tret;", "\tret; ")):
         text = (cooperative / name).read_text()
@@ -120,7 +120,7 @@ def test_a_result_is_for_one_build_by_one_emulator(cooperative: Path, monkeypatc
 def test_a_result_does_not_depend_on_other_families(cooperative: Path) -> None:
     assert emulation.emulator_digest("gemm") != emulation.emulator_digest("of no such package")
     before = emulation.emulate_folder(cooperative)["emulator"]
-    assert before == emulation.emulator_digest("gemm")
+    assert before == emulation.emulator_digest("gemm", ())
 
 
 def test_every_mutant_is_caught_and_what_is_no_fault_survives(cooperative: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from warpwright.device.cases import StoredCase, add_cases, case_inputs, inputs_digest, write_case
 from warpwright.device.runner import VARIANTS
 from warpwright.families import workload
-from warpwright.pipeline.emulating import emulator_digest
+from warpwright.pipeline.emulating import emulator_digest, operations_of
 
 __all__ = ["pack_cases", "write_cases"]
 
@@ -60,7 +60,7 @@ def pack_cases(folder: Path) -> dict[str, bytes]:
             case.clusters,
             SEED,
             inputs_digest(inputs),
-            emulator_digest(subject.plan.family),
+            emulator_digest(subject.plan.family, operations_of(subject.plan.kernel)),
             {out.argument.name: np.ascontiguousarray(out.view) for out in prepared.operands.of_role("output")},
         )
         files[case.problem.name] = write_case(stored)

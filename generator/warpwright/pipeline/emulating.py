@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpwright.canonical import digest
+from warpwright.epilogue.registry import source_path
+from warpwright.errors import VocabularyError
+from warpwright.pipeline import rests_on
 from warpwright.record import METHODS
 from warpwright.record.atomic import read_json, write_json
 
 if TYPE_CHECKING:
     from warpwright.pipeline.exploration import Variant
 
-__all__ = ["PROTOCOL", "emulate", "emulate_folder", "emulator_digest", "recorded", "to_emulate"]
+__all__ = ["PROTOCOL", "emulate", "emulate_folder", "emulator_digest", "operations_of", "recorded", "to_emulate"]
 
 #: Version of the method: what is run and what is checked. A result of another version is of another worth.
 PROTOCOL = 1
 _FILE = METHODS["emulated"]
-_PACKAGE = Path(__file__).resolve().parents[1]
-#: Where a verdict is made: the emulator and the workload of the variant's own family. What these import counts too.
-_ROOTS = ("emulate/**/*.py", "families/{family}/workload/**/*.py", "epilogue/ops/*.py")
-_IMPORT = re.compile(r"^(?:from|import) warpwright\.?([\w.]*)(?: import (\([^)]*\)|.+))?", re.MULTILINE)
 
 
 def to_emulate(legal: Sequence[Variant], again: bool = False) -> list[Variant]:
@@ -97,34 +95,27 @@ def _facts(folder: Path) -> dict[str, Any] | None:
         ptx = (folder / "kernel.ptx").read_bytes()
         facts = {key: build[key] for key in ("source_sha", "arch", "toolchain", "cubin_sha")}
         plan = read_json(folder / "plan.json") or {}
-        emulator = emulator_digest(plan["family"])
-    except (KeyError, OSError):
+        emulator = emulator_digest(plan["family"], operations_of(plan["kernel"]))
+    except (AttributeError, KeyError, TypeError, OSError, VocabularyError):
         return None
     facts |= {"ptx_sha": hashlib.sha256(ptx).hexdigest(), "plan_sha": digest(plan)}
     return {**facts, "emulator": emulator, "protocol": PROTOCOL}
 
 
 @functools.cache
-def emulator_digest(family: str) -> str:
-    """Digest of the code that a verdict depends on: what makes it, and all of this package that is imported for that.
+def emulator_digest(family: str, operations: tuple[str, ...] = ()) -> str:
+    """Digest of all that a verdict rests on beside the build and its plan: the code that makes it, the workload of the
+    family, and the files of the epilogue operations, a user's own among them.
 
-    Imports of single functions are left out: those are for what is done beside a verdict, like telling source lines.
+    The versions of Python, numpy and ml_dtypes are no part of it: what is asked of them is specified, and sums, which
+    are not, are held against a bound. Evidence of one machine counts on another.
     """
-    texts: dict[str, str] = {}
-    waiting = [path for root in _ROOTS for path in _PACKAGE.glob(root.format(family=family))]
-    while waiting:
-        path = waiting.pop()
-        name = path.relative_to(_PACKAGE).as_posix()
-        if name not in texts:
-            texts[name] = path.read_text(encoding="utf-8")
-            waiting += _imported(texts[name])
+    texts = {name: hashlib.sha256(content).hexdigest() for name, content in rests_on.files(family).items()}
+    for operation in operations:
+        texts[f"operation {operation}"] = hashlib.sha256(source_path(operation).read_bytes()).hexdigest()
     return digest(texts)[:16]
 
 
-def _imported(text: str) -> Iterator[Path]:
-    """The files of this package that a module imports when it is loaded."""
-    for module, names in _IMPORT.findall(text):
-        parts = module.split(".") if module else []
-        for more in ([], *([name.split()[0]] for name in names.strip("() \n").split(",") if name.split())):
-            path = _PACKAGE.joinpath(*parts, *more)
-            yield from (found for found in (path.with_suffix(".py"), path / "__init__.py") if found.is_file())
+def operations_of(kernel: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of a plan's epilogue operations, by what the plan says of its kernel."""
+    return tuple(sorted({step["op"] for step in kernel.get("epilogue", ())}))

@@ -1,0 +1,106 @@
+"""Which files of this package a verdict of the emulator rests on: found by their imports, and nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from warpwright.record import read_json, write_json
+from warpwright.resources import cache_root
+
+__all__ = ["files"]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+#: Where a verdict is made: the harness and the workload of the variant's own family. What these import counts too.
+_ROOTS = ("emulate/variant/harness.py", "pipeline/emulating.py", "families/{family}/workload/**/*.py")
+#: Files that count, but whose imports do not: the first begins and records emulation, the second compiles a kernel
+#: again to tell lines of its source, once the verdict is known.
+_ENDS = frozenset({"pipeline/emulating.py", "emulate/variant/places.py"})
+#: Holds the version of the package and nothing else: a release alone makes no evidence stale.
+_VERSION = "__init__.py"
+
+
+def files(family: str) -> dict[str, bytes]:
+    """Content by path below the package, of the Python files and what lies beside them (the C of the launch capture).
+
+    Reading 150 files' imports takes half a second, so what they are is kept in the cache, for exactly these contents
+    of the package.
+    """
+    contents = {
+        path.relative_to(_PACKAGE).as_posix(): path.read_bytes()
+        for path in sorted(_PACKAGE.rglob("*"))
+        if path.is_file() and path.suffix != ".pyc" and not path.is_relative_to(_PACKAGE / "_data")
+    }
+    whole = hashlib.sha256()
+    for name, content in contents.items():
+        whole.update(f"{name} {len(content)} ".encode() + content)
+    kept_in = cache_root() / "emulator_files.json"
+    try:
+        known = read_json(kept_in) or {}
+    except OSError:
+        known = {}
+    if known.get("package") != whole.hexdigest():
+        known = {"package": whole.hexdigest()}
+    if family not in known:
+        known[family] = sorted(_closure(contents, family))
+        try:
+            write_json(kept_in, known)
+        except OSError:
+            pass  # found again next time
+    return {name: contents[name] for name in known[family]}
+
+
+def _closure(contents: dict[str, bytes], family: str) -> set[str]:
+    """The roots and all that they import, directly or not; of each folder on the way what is no Python as well."""
+    found: set[str] = set()
+    waiting = [
+        path.relative_to(_PACKAGE).as_posix() for root in _ROOTS for path in _PACKAGE.glob(root.format(family=family))
+    ]
+    on_the_way: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        if name in _ENDS:
+            continue
+        for module in _imports(name, contents[name]):
+            parts = module.split(".")
+            targets = [f"{'/'.join(parts)}.py", "/".join([*parts, "__init__.py"])]
+            waiting += [target for target in targets if target in contents]
+            on_the_way |= {"/".join([*parts[:count], "__init__.py"]) for count in range(1, len(parts))}
+    found |= on_the_way & contents.keys()  # these run, but what they import themselves is for others
+    folders = {name.rpartition("/")[0] for name in found}
+    found |= {name for name in contents if not name.endswith(".py") and name.rpartition("/")[0] in folders}
+    return found - {_VERSION}
+
+
+def _imports(name: str, content: bytes) -> Iterator[str]:
+    """Dotted names below the package that a module may import when it runs, wherever in it, and by a string as well.
+
+    What is imported for types alone does not run.
+    """
+    package = name.removesuffix(".py").split("/")[:-1]
+    waiting: list[ast.AST] = [ast.parse(content)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and _for_types(node.test):
+            waiting += node.orelse
+            continue
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ["warpwright", *package[: len(package) + 1 - node.level]] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            names = [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = [node.value]
+        yield from (each.partition(".")[2] for each in names if each.startswith("warpwright."))
+        waiting += ast.iter_child_nodes(node)
+
+
+def _for_types(test: ast.expr) -> bool:
+    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
