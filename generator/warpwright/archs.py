@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["H200", "SM90A", "Arch", "Device", "MmaShapes", "arch"]
+__all__ = ["H200", "SM90A", "Arch", "Device", "LaunchLimits", "MmaShapes", "arch", "launch_limits"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,22 @@ class Arch:
     tma_box: int  # largest extent of a TMA box
     tma_alignment: int  # bytes, of a base and of every stride
     mma: MmaShapes
+
+
+@dataclass(frozen=True)
+class LaunchLimits:
+    """What one launch may ask for. Source: CUDA C++ Programming Guide, technical specifications per compute capability.
+
+    `static_shared_bytes` is what ptxas allows; `cluster` needs the attribute for non-portable sizes above 8.
+    """
+
+    shared_bytes: int  # opt-in limit per CTA, static and dynamic together
+    cluster: int  # CTAs
+    static_shared_bytes: int = 49_152
+    registers: int = 65_536  # 32-bit registers per CTA
+    threads: int = 1024
+    block: tuple[int, int, int] = (1024, 1024, 64)
+    grid: tuple[int, int, int] = (2**31 - 1, 65_535, 65_535)
 
 
 @dataclass(frozen=True)
@@ -83,3 +99,19 @@ _ARCHS = {a.name: a for a in (SM90A,)}
 def arch(name: str) -> Arch:
     """Return the limits of an architecture by its target name (KeyError when it is not planned for)."""
     return _ARCHS[name]
+
+
+#: Opt-in shared memory per CTA by compute capability.
+_SHARED = {
+    70: 98_304, 72: 98_304, 75: 65_536, 80: 166_912, 86: 101_376, 87: 166_912, 88: 101_376, 89: 101_376,
+    90: 232_448, 100: 232_448, 101: 232_448, 103: 232_448, 110: 232_448, 120: 101_376, 121: 101_376,
+}  # fmt: skip
+
+
+def launch_limits(target: str) -> LaunchLimits | None:
+    """Return what a launch on a PTX target (`sm_90a`) may ask for, None for a target whose limits are not known."""
+    number = target.removeprefix("sm_").rstrip("af")
+    shared = _SHARED.get(int(number)) if number.isdecimal() else None
+    if shared is None:
+        return None
+    return LaunchLimits(shared, 1 if int(number) < 90 else 16 if int(number) < 120 else 8)

@@ -22,8 +22,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 #: Each may import those before it; "" is the package itself, which puts the core and the units together.
 ORDER = ("numbers", "ptx", "machine", "translate", "units", "", "variant", "mutants")
 CORE = ORDER[:4]
-#: All that core and units use of the rest of the project: a launch as it is captured, and the statements of a PTX text.
-OUTSIDE = ("warpwright.build.launch_capture", "warpwright.build.ptx_values")
+#: All that core and units use of the rest of the project: the limits of launches, a launch as it is captured, and the
+#: statements of a PTX text.
+OUTSIDE = ("warpwright.archs", "warpwright.build.launch_capture", "warpwright.build.ptx_values")
 #: What the core may say of a unit's opcodes: that accesses have two proxies is its own, and reports name the fence.
 NAMED = {"fence.proxy.async"}
 

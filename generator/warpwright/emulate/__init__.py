@@ -41,6 +41,7 @@ from collections.abc import Iterator, Mapping
 from warpwright.emulate.machine import start
 from warpwright.emulate.machine.findings import EmulatorError, Finding, Kind, UnsupportedInstruction
 from warpwright.emulate.machine.launch import Launch, Options, Result
+from warpwright.emulate.machine.limits import refusals
 from warpwright.emulate.machine.memory import GlobalMemory, unwritten
 from warpwright.emulate.machine.program import Program
 from warpwright.emulate.machine.scheduler import Machine
@@ -58,6 +59,7 @@ __all__ = [
 
 #: What kinds of finding a run may report.
 KINDS = UNITS.kinds
+_STATISTICS = ("warp_instructions", "seconds", "events", "clocks", "clusters")
 
 
 def program(module: Module, kernel: str | None = None) -> Program:
@@ -97,7 +99,11 @@ def run(
     `seed` draws the order of warps and the latency of copies. Raises `UnsupportedInstruction` (the PTX) and
     `EmulatorError` (the launch); what is wrong with the kernel is in the result's findings.
     """
-    machine = Machine(program(module, kernel), launch, dict(tensor_maps), memory, seed, options or Options())
+    translated, options = program(module, kernel), options or Options()
+    refused = refusals(module, translated, launch, options)
+    if refused:  # a device would not start it either
+        return Result(tuple(Finding("launch", text) for text in refused), dict.fromkeys(_STATISTICS, 0), complete=False)
+    machine = Machine(translated, launch, dict(tensor_maps), memory, seed, options)
     start.check(machine)
     seconds = machine.run()
     statistics = {

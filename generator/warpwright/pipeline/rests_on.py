@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,10 +46,8 @@ def files(family: str) -> dict[str, bytes]:
         known = {"package": whole.hexdigest()}
     if family not in known:
         known[family] = sorted(_closure(contents, family))
-        try:
+        with contextlib.suppress(OSError):  # found again next time
             write_json(kept_in, known)
-        except OSError:
-            pass  # found again next time
     return {name: contents[name] for name in known[family]}
 
 

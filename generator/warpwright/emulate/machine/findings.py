@@ -42,6 +42,9 @@ class Kind:
 
 #: The kinds that any unit may report; units add their own.
 KINDS: Mapping[str, Kind] = {
+    "launch": Kind(
+        "the launch asks for what the hardware or the kernel does not allow: it would not start", "launch_failed"
+    ),
     "deadlock": Kind("every warp that is left waits for something that nobody can do any more", "hang"),
     "livelock": Kind("the instruction budget ran out", "hang"),
     "convergence": Kind("an instruction that needs all lanes of the warp runs in a part of them", "hang"),

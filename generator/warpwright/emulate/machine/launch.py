@@ -7,19 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warpwright.build import launch_capture
-from warpwright.emulate.machine.findings import EmulatorError, Finding
+from warpwright.emulate.machine.findings import Finding
 
 
 @dataclass(frozen=True)
 class Launch(launch_capture.Launch):
-    """A launch that can be run; opaque objects among `params` may be any bytes. Raises EmulatorError otherwise."""
-
-    def __post_init__(self) -> None:
-        for axis, grid, cluster in zip("xyz", self.grid, self.cluster, strict=True):
-            if grid < 1 or cluster < 1 or grid % cluster:
-                raise EmulatorError(f"grid.{axis} {grid} is not a positive multiple of cluster.{axis} {cluster}")
-        if not 1 <= self.threads <= 1024:
-            raise EmulatorError(f"{self.threads} threads per block: 1 to 1024")
+    """A launch to be run; opaque objects among `params` may be any bytes."""
 
     @property
     def threads(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import EmulatorError
+from warpwright.emulate.machine.limits import check_resident
 from warpwright.emulate.machine.state import Cluster, Cta, Fiber, Warp, Warpgroup
 
 if TYPE_CHECKING:
@@ -12,10 +13,9 @@ if TYPE_CHECKING:
 
 
 def check(machine: Machine) -> None:
-    """`EmulatorError` where the launch does not fit the kernel."""
+    """`EmulatorError` where what is given is not for this kernel, or too much for this machine."""
     launch, kernel = machine.launch, machine.program.kernel
-    if kernel.reqntid and kernel.reqntid != launch.block:
-        raise EmulatorError(f"the kernel wants blocks of {kernel.reqntid} threads, the launch has {launch.block}")
+    check_resident(machine.program, launch, machine.options)
     if len(launch.params) != len(kernel.params):
         raise EmulatorError(f"the kernel has {len(kernel.params)} parameters, the launch {len(launch.params)}")
     for n, (param, given) in enumerate(zip(kernel.params, launch.params, strict=True)):

@@ -6,6 +6,7 @@ Labels and registers declared inside a `{ }` scope (inline assembly) are renamed
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 
@@ -41,7 +42,7 @@ _TARGET = re.compile(r"^\.target\s+([\w]+)", re.M)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?", re.S)
 _ALIGN = re.compile(r"\.align\s+(\d+)")
 _ARRAY = re.compile(r"\.(\w+)\s+([\w$]+)\s*(?:\[(\d*)\])?$")
-_REQNTID = re.compile(r"\.reqntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
+_SHAPE = re.compile(r"\.(reqntid|maxntid|reqnctapercluster)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 _RANGE = re.compile(r"(%?\w+)<(\d+)>")
 _GUARD = re.compile(r"@(!?)([\w%$]+)\s+")
 # what most lines are: an instruction alone, whose braces, if any, are an operand
@@ -203,9 +204,9 @@ class _Reader:
             params.append(Param(array[2], width * int(array[3] or 1), int(sizes[1]) if sizes else width))
         self.loc = ()
         kernel = Kernel(match[1], params)
-        wanted = _REQNTID.search(text)
-        if wanted:
-            kernel.reqntid = (int(wanted[1]), int(wanted[2] or 1), int(wanted[3] or 1))
+        for name, x, y, z in _SHAPE.findall(text):
+            shape = (int(x), int(y or 1), int(z or 1))
+            setattr(kernel, name, math.prod(shape) if name == "maxntid" else shape)
         return kernel
 
     def directive(self, text: str, line: int, kernel: Kernel | None) -> bool:

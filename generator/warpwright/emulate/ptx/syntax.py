@@ -114,6 +114,8 @@ class Kernel:
     body: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     reqntid: tuple[int, int, int] | None = None
+    maxntid: int | None = None  # threads
+    reqnctapercluster: tuple[int, int, int] | None = None
     program: Any = None  # the translation, made at the first launch
 
 
