@@ -13,8 +13,7 @@
 What is modelled: divergence, barriers of every kind, proxies, copies by the hardware with multicast and swizzles, the
 tensor cores of Hopper and Blackwell with the rules of their registers and memory, register reallocation
 (docs/emulator.md says how far; it was never compared with a Blackwell GPU). Not modelled: the order of summation in the
-tensor core, races between lanes of one warp (but their order before one lane's arrival is), races on global memory, and
-caches.
+tensor core, races between lanes of one warp (but their order before one lane's arrival is), and caches.
 
 How it works, package by package, each of which uses only those before it:
 

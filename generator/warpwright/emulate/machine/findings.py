@@ -52,7 +52,7 @@ KINDS: Mapping[str, Kind] = {
     "misaligned": Kind("an address that is not a multiple of the access size, or of what is demanded", "crash"),
     "global-bounds": Kind("a global access outside every buffer, or a write to an input", "crash"),
     "exit": Kind("a warp or CTA ends while asynchronous work or a peer still needs it", "crash"),
-    "race": Kind("two accesses of the same on-chip memory, one of them a write, that nothing orders", "incorrect"),
+    "race": Kind("two accesses of the same memory, one of them a write, that nothing orders", "incorrect"),
     "uninitialised-read": Kind("on-chip memory is read that nothing wrote", "incorrect"),
     "written-twice": Kind("an output byte is written a second time", "incorrect"),
 }

@@ -1,4 +1,4 @@
-"""Happens-before: which accesses of shared memory are ordered, whatever order this run took them in.
+"""Happens-before: which accesses of memory are ordered, whatever order this run took them in.
 
 Every stretch of a warp between two releases, and every asynchronous operation, is an *event* with a number.
 What is known to have happened before a point of the program is a Python integer with one bit per event. A warp
@@ -86,6 +86,7 @@ class Order:
         self.readers: list[tuple[int, ...]] = [()]
         self.interned: dict[tuple[int, ...], int] = {(): 0}
         self.added: dict[tuple[int, int], int] = {}
+        self.strong: dict[int, bool] = {}  # events of accesses that may meet each other (atomics): whether one writes
 
     def event(self, source: Source, warp: Any, asynchronous: bool) -> int:
         self.events.append(Event(source, warp, asynchronous))
@@ -103,6 +104,13 @@ class Order:
                 found = self.interned[full] = len(self.readers)
                 self.readers.append(full)
             self.added[key] = found
+        return found
+
+    def together(self, events: Iterable[int]) -> int:
+        """The set of readers that holds `events` alone."""
+        found = 0
+        for event in events:
+            found = self.with_reader(found, event, 0)
         return found
 
 
@@ -190,6 +198,31 @@ class Shadow:
             self.state[cells] = (event + 1) << 32
         self.order.events[event].log.append((number, cells, True))
         return bad
+
+    def strong_access(self, cells: Cells, event: int, known: int, number: int, write: bool) -> list[tuple[int, int]]:
+        """`read` or `write` by an event of `Order.strong`: it races with none of those."""
+        strong = self.order.strong
+        states = np.copy(self.state[cells])
+        bad = self.write(cells, event, known, number) if write else self.read(cells, event, known, known, number)
+        for value in set(states.tolist()) if write else ():
+            before = ((value >> 32) - 1, *self.order.readers[value & _LOW]) if value >= 0 else ()
+            kept = [other for other in before if strong.get(other) and other != event and not known >> other & 1]
+            if kept:  # an ordinary access that comes must be ordered after these as well
+                self.state[cells] = np.where(
+                    states == value, (event + 1) << 32 | self.order.together(kept), self.state[cells]
+                )
+        return [each for each in bad if each[0] not in strong]
+
+    def strong_writers(self, cells: Cells, visible: int) -> list[tuple[int, int]]:
+        """Those that `strong_access` kept beside the last writer, and that an ordinary read is not ordered after."""
+        states, strong = self.state[cells], self.order.strong
+        return [
+            (other, self.cell_of(cells, states, value))
+            for value in set(states.tolist())
+            if value >= 0
+            for other in self.order.readers[value & _LOW]
+            if strong.get(other) and not visible >> other & 1
+        ]
 
     def pass_on(self, cells: Cells, earlier: int, later: int) -> None:
         """Of what `earlier` wrote to `cells` last, `later` is the writer from now on."""

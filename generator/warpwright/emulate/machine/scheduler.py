@@ -16,6 +16,8 @@ import numpy as np
 from warpwright.emulate.machine import start, stuck
 from warpwright.emulate.machine.addresses import RESERVED
 from warpwright.emulate.machine.findings import Report, Stop
+from warpwright.emulate.machine.global_order import GlobalOrder
+from warpwright.emulate.machine.locations import Locations
 from warpwright.emulate.machine.order import CELL, Event, Order
 from warpwright.emulate.machine.state import EXIT, Cluster, Cta, Fiber, Warp
 
@@ -35,6 +37,7 @@ class Machine:
         self.cluster_counts = tuple(g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
         self.rng = random.Random(seed)
         self.order = Order()
+        self.global_order, self.locations = GlobalOrder(self), Locations()
         self.report = Report(options.limit)
         self.complete = True  # no finding has ended the run before its time
         self.runnable: list[Fiber] = []

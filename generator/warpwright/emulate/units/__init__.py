@@ -6,6 +6,8 @@ Another unit is one more line here; see docs/add_an_instruction.md.
 from __future__ import annotations
 
 from warpwright.emulate.translate.unit import Units
-from warpwright.emulate.units import barriers, cp_async, lanes, memory, mma, tcgen05, tma, wgmma
+from warpwright.emulate.units import atomics, barriers, cp_async, lanes, memory, mma, tcgen05, tma, wgmma
 
-UNITS = Units((lanes.UNIT, memory.UNIT, barriers.UNIT, cp_async.UNIT, tma.UNIT, mma.UNIT, wgmma.UNIT, tcgen05.UNIT))
+UNITS = Units(
+    (lanes.UNIT, memory.UNIT, barriers.UNIT, atomics.UNIT, cp_async.UNIT, tma.UNIT, mma.UNIT, wgmma.UNIT, tcgen05.UNIT)
+)

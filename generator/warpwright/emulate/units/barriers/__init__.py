@@ -14,7 +14,8 @@ UNIT = Unit(
     (
         mbarriers.mbarrier_init, mbarriers.mbarrier_inval, mbarriers.mbarrier_arrive, mbarriers.mbarrier_expect,
         mbarriers.mbarrier_wait, mbarriers.mbarrier_test, named.bar_sync, named.cluster_arrive, named.cluster_wait,
-        fences.fence_proxy_async, fences.fence_mbarrier_init, fences.fence_thread, fences.warp_barrier,
+        fences.fence_proxy_async, fences.fence_mbarrier_init, fences.fence_thread, fences.fence_scope,
+        fences.warp_barrier,
     ),
     waits={"mbarrier": mbarriers.explain, "named": named.explain_named, "cluster": named.explain_cluster},
     kinds={

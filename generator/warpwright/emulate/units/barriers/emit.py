@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
+from warpwright.emulate.machine.locations import LEVELS
 from warpwright.emulate.ptx.syntax import Memory, Register
 from warpwright.emulate.translate.operands import address_of, set_result, single
 from warpwright.emulate.translate.unit import Count, Handler, Opcode, hint, table
@@ -84,7 +85,11 @@ def _warp_barrier(w: BlockWriter, n: Node) -> None:
 
 def _fence(call: str) -> Handler:
     def emit(w: BlockWriter, _node: Node) -> None:
-        w.lines.append(f"{call}(f)")
+        if call:
+            w.lines.append(f"{call}(f)")
+        level = next((LEVELS[p] for p in _node.instruction.parts if p in LEVELS), None)
+        if level is not None and call != "fence_mbarrier_init" and "proxy" not in _node.instruction.parts:
+            w.lines.append(f"fence_scope(f, {level}, True, True)")
 
     return emit
 
@@ -117,9 +122,10 @@ OPCODES = {
         "fence.sc.sys",
     ),
     **table(Opcode(emit=_fence("fence_thread"), result=False), "membar.gl", "membar.sys"),
+    **table(Opcode(emit=_fence(""), result=False), "fence.acq_rel.cta", "fence.sc.cta"),
     **table(
         Opcode(emit=hint, result=False, deleted=True),
-        "fence.acq_rel.cta", "fence.sc.cta", "fence.proxy.tensormap", "fence.proxy.tensormap::generic",
+        "fence.proxy.tensormap", "fence.proxy.tensormap::generic",
         "fence.proxy.alias",
     ),
     "membar.cta": Opcode(emit=hint, result=False),

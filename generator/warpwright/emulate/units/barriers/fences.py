@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpwright.emulate.machine.state import Fiber
-from warpwright.emulate.units.barriers.mbarriers import Fenced
+from warpwright.emulate.units.barriers.mbarriers import Fenced, release
 from warpwright.emulate.units.lanes.lanes import converged
 
 
@@ -24,6 +24,11 @@ def fence_mbarrier_init(f: Fiber) -> None:
         mine.released |= bit
         mine.released_async |= bit
         mine.event = -1
+
+
+def fence_scope(f: Fiber, level: int, acquire: bool, releases: bool) -> None:
+    """The same fences for accesses of memory: relaxed reads before it acquire, relaxed writes after it release."""
+    f.warp.machine.locations.fence(f.warp, level, acquire, release(f.warp, f.mask) if releases else None)
 
 
 def fence_thread(f: Fiber) -> None:

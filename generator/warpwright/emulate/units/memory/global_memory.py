@@ -51,6 +51,9 @@ def global_load(f: Fiber, number: int, addresses: Any, width: int, count: int, e
     if buffer.access == "out":
         f.warp.machine.fault("global-bounds", f.warp, number, f"read of {buffer.name!r}, which is an output only")
     offsets = chosen - buffer.address
+    if buffer.access == "inout":
+        f.warp.accessing |= f.mask
+        f.warp.machine.global_order.access(f.warp, number, buffer, offsets, width * count, False, event)
     if buffer.address % width:
         found: Array = buffer.data[offsets[:, None] + np.arange(width * count)].view(f"u{width}").T
     else:
@@ -72,6 +75,11 @@ def global_store(f: Fiber, number: int, addresses: Any, values: Array, width: in
         return
     buffer = _buffer(f, number, chosen, width * count, "write")
     index = (chosen - buffer.address)[:, None] + np.arange(width * count)
+    if buffer.access == "inout":
+        f.warp.accessing |= f.mask
+        f.warp.machine.global_order.access(f.warp, number, buffer, chosen - buffer.address, width * count, True)
+        if f.warp.machine.locations.at:
+            f.warp.machine.locations.forget(chosen.tolist())
     data = np.ascontiguousarray(values.astype(f"u{width}")[:, f.lanes].T).view(np.uint8)
     write(f, number, buffer, index, data)
 

@@ -63,6 +63,8 @@ def _read(f: Fiber, number: int, cta: Cta, cells: Array, offsets: Array, size: i
     event = warp.segment if warp.segment >= 0 else warp.event()
     warp.accessing |= f.mask
     bad = cta.shadow.read(cells, event, warp.known, warp.known, number)
+    if warp.machine.order.strong:
+        bad = bad + cta.shadow.strong_writers(cells, warp.known)
     if bad:
         bad = _beside(cta, bad, offsets, size)
         warp.machine.check_order(bad, cta, event, warp, number, False, False)
