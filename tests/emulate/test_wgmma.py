@@ -242,3 +242,79 @@ def test_descriptors_stay_in_shared_memory() -> None:
     image, a, _, _ = small()
     outcome, _ = run_mma(image, a, descriptor(32000, 16, 1024, 1), 16)
     assert outcome.kinds == ["shared-bounds"]
+
+
+# -- A in registers ------------------------------------------------------------------------------------------------
+
+SIZES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1}
+HELD = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32, "e4m3": ml_dtypes.float8_e4m3fn,
+        "e5m2": ml_dtypes.float8_e5m2}  # fmt: skip
+LOAD_A = """
+ mul.wide.u32 %rd20, %r0, 16;
+ add.s64 %rd21, %rd0, %rd20;
+ ld.global.b32 %r40, [%rd21+24576];
+ ld.global.b32 %r41, [%rd21+24580];
+ ld.global.b32 %r42, [%rd21+24584];
+ ld.global.b32 %r43, [%rd21+24588];
+ setp.ne.b32 %p9, 0, 0;
+"""
+HELD_MMA = " wgmma.mma_async.sync.aligned.m64n16k{k}.f32.{kind}.{kind} {d}, {{%r40, %r41, %r42, %r43}}, %rd31,"
+HELD_MMA += " %p9, 1, 1{tail};\n"
+FENCED, COMMITTED = " wgmma.fence.sync.aligned;\n", " wgmma.commit_group.sync.aligned;\n"
+WAITED = " wgmma.wait_group.sync.aligned 0;\n"
+
+
+def held_a(kind: str, issue: str = "", seed: int = 0) -> tuple[Outcome, Any, Any]:
+    """(outcome, D, A @ B^T) of one wgmma whose A is in registers and whose B lies in shared memory, not swizzled."""
+    size = SIZES[kind]
+    k = 32 // size
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-4, 5, (rows, k)).astype(HELD[kind]) for rows in (64, 16))
+    image = np.zeros(32768, np.uint8)
+    for n in range(16):
+        for c in range(k):
+            at = B_AT + n % 8 * 16 + n // 8 * 128 + c * size // 16 * 256 + c * size % 16
+            image[at : at + size] = np.frombuffer(b[n, c].tobytes(), np.uint8)
+    # PTX ISA, "Register fragments" of wgmma for A: rows 16 w + l / 4 and 8 below, columns from 32 bits on of 4 threads
+    per = 4 // size
+    words = np.zeros((128, 4 * per), HELD[kind])
+    for thread in range(128):
+        w, lane = divmod(thread, 32)
+        for i in range(4 * per):
+            column = lane % 4 * per + i % per + (4 * per if i >= 2 * per else 0)
+            words[thread, i] = a[16 * w + lane // 4 + (8 if i // per % 2 else 0), column]
+    image[24576 : 24576 + 2048] = words.view(np.uint8).reshape(-1)
+    mma = HELD_MMA.format(k=k, kind=kind, d=registers(16), tail=", 0" if size == 2 else "")
+    text = (issue or LOAD_A + FENCED + "MMA2" + COMMITTED + WAITED).replace("MMA2", mma)
+    outcome, d = run_mma(image.view(np.uint32), 0, descriptor(B_AT, 256, 128, 0), 16, issue=text, seed=seed)
+    return outcome, d, a.astype(np.float64) @ b.astype(np.float64).T
+
+
+@pytest.mark.parametrize("kind", list(SIZES))
+def test_a_in_registers(kind: str) -> None:
+    outcome, d, expected = held_a(kind)
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, expected)
+
+
+def test_two_products_of_one_group_with_a_in_registers() -> None:
+    again = "MMA2".join(["", " setp.eq.b32 %p9, 0, 0;\n", ""])
+    outcome, d, expected = held_a("f16", LOAD_A + FENCED + again + COMMITTED + WAITED)
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, 2 * expected)
+
+
+@pytest.mark.parametrize(
+    ("issue", "kinds"),
+    [
+        (LOAD_A + FENCED + "MMA2" + COMMITTED + " add.s32 %r41, %r41, 1;\n" + WAITED, {"wgmma-registers"}),
+        (LOAD_A + FENCED + "MMA2" + COMMITTED + " add.s32 %r50, %r41, 1;\n" + WAITED, set()),  # read, not written
+        (LOAD_A + FENCED + "MMA2" + COMMITTED + WAITED + " add.s32 %r41, %r41, 1;\n", set()),
+        (FENCED + LOAD_A + "MMA2" + COMMITTED + WAITED, {"wgmma-registers"}),
+        (LOAD_A + FENCED + "MMA2" + COMMITTED + WAITED + LOAD_A + FENCED + "MMA2" + COMMITTED + WAITED, set()),
+        (LOAD_A + FENCED + "MMA2" + COMMITTED + WAITED + LOAD_A + "MMA2" + COMMITTED + WAITED, {"wgmma-registers"}),
+    ],
+)
+def test_registers_of_a_belong_to_the_wgmma_until_the_wait(issue: str, kinds: set[str]) -> None:
+    outcome, _, _ = held_a("f16", issue)
+    assert set(outcome.kinds) == kinds

@@ -33,7 +33,7 @@ def warp_mma(f: Fiber, number: int, shape: Shape, a: Array, b: Array, c: Array) 
     """D of `a`, `b`, `c`, all (registers, 32) uint32."""
     _together(f, number)
     per = 4 // shape.size
-    left = _values(a, shape.a_type).reshape(-1, 2, 8, 4, per).transpose(1, 2, 0, 3, 4).reshape(16, shape.k)
+    left = rows_of_a(a, shape.a_type, shape.size)
     right = _values(b, shape.b_type).reshape(-1, 8, 4, per).transpose(0, 2, 3, 1).reshape(shape.k, 8)
     product = left @ right
     words = np.ascontiguousarray(c)
@@ -49,6 +49,13 @@ def warp_mma(f: Fiber, number: int, shape: Shape, a: Array, b: Array, c: Array) 
     if shape.saturate:
         total = np.clip(total, -(2.0**31), 2.0**31 - 1)
     return np.ascontiguousarray(total.astype(np.int64)).astype(np.uint32)
+
+
+def rows_of_a(registers: Array, kind: str, size: int) -> Array:
+    """(16, K) float64 of a fragment of A: (registers, 32) uint32, elements of `size` bytes."""
+    parts = _values(registers, kind).reshape(-1, 2, 8, 4, 4 // size)
+    rows: Array = parts.transpose(1, 2, 0, 3, 4).reshape(16, -1)
+    return rows
 
 
 def _values(registers: Array, kind: str) -> Array:

@@ -10,21 +10,20 @@ from warpwright.emulate.units.wgmma.products import (
     check_waited,
     explain,
     wgmma_commit,
-    wgmma_fence,
     wgmma_mma,
-    wgmma_touch,
     wgmma_wait,
 )  # fmt: skip
+from warpwright.emulate.units.wgmma.touched import wgmma_fence, wgmma_overwrite, wgmma_touch
 
 UNIT = Unit(
     "wgmma",
     OPCODES,
-    (Accumulators, wgmma_commit, wgmma_fence, wgmma_mma, wgmma_touch, wgmma_wait),
+    (Accumulators, wgmma_commit, wgmma_fence, wgmma_mma, wgmma_overwrite, wgmma_touch, wgmma_wait),
     waits={"wgmma": explain},
     kinds={
         "wgmma": Kind("warps of a warpgroup disagree on a wgmma, or its descriptor is illegal", "crash"),
         "wgmma-registers": Kind(
-            "accumulator registers touched while a wgmma still owns them, or without wgmma.fence", "incorrect"
+            "registers of sums or of A touched while a wgmma still owns them, or without wgmma.fence", "incorrect"
         ),
     },
     arrange=arrange,

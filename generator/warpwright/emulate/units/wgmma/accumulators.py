@@ -1,4 +1,4 @@
-"""Accumulator registers of wgmma: where they lie, and the two forms that their values have."""
+"""Registers of wgmma: where accumulators lie and the two forms that their values have, and who reads fragments of A."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Arranged:
-    """The accumulators of a kernel. `sets`: (first row, columns) of each. `of`: register -> its set."""
+    """The accumulators of a kernel. `sets`: (first row, columns) of each. `of`: register -> its set. `lists`: the
+    registers of each fragment of A -> its number; `fragments`: a register of A -> the fragments that it is in."""
 
     sets: list[tuple[int, int]] = field(default_factory=list)
     of: dict[str, int] = field(default_factory=dict)
+    lists: dict[tuple[str, ...], int] = field(default_factory=dict)
+    fragments: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 class Accumulator:
@@ -53,10 +56,14 @@ class Accumulator:
 
 
 class Accumulators:
-    """Those of a warp."""
+    """Those of a warp; and of each fragment of A how many wgmmas of the warp had been issued with the last that reads
+    it, and whether it was written after the last wgmma.fence."""
 
     def __init__(self, warp: Warp) -> None:
-        table: list[tuple[int, int]] = warp.machine.program.arranged["wgmma"].sets
+        arranged: Arranged = warp.machine.program.arranged["wgmma"]
+        table = arranged.sets
+        self.readers = [0] * len(arranged.lists)
+        self.unfenced = [True] * len(arranged.lists)
         rows = warp.U32.view(np.float32)
         self.sets = [Accumulator(rows[row : row + columns // 2]) for row, columns in table]
 
@@ -73,7 +80,12 @@ def arrange(owner: Translator, prepared: list[list[Node]]) -> Arranged:
         rows = [owner.row(name, 32) for name in names]
         if len(known) > 1 or rows != list(range(rows[0], rows[0] + len(rows))):
             raise UnsupportedInstruction(f"{node.instruction.where}: accumulators overlap another list's")
-    every = list(found.of)
+        names = list(registers(node.instruction.operands[1]))
+        if names:
+            which = found.lists.setdefault(tuple(names), len(found.lists))
+            for name in names:
+                found.fragments[name] = tuple(dict.fromkeys((*found.fragments.get(name, ()), which)))
+    every = list(dict.fromkeys((*found.of, *found.fragments)))
     for node in _with("wgmma.fence", prepared):  # no access of them moves across
         node.uses += every
         node.defs += every
@@ -85,9 +97,19 @@ def _with(opcode: str, prepared: list[list[Node]]) -> Iterator[Node]:
 
 
 def before(w: BlockWriter, group: list[Node], arranged: Arranged) -> None:
-    """Accumulators must be in their registers before ordinary instructions use them."""
-    if not arranged.of or group[0].instruction.parts[0] == "wgmma":
+    """Accumulators must be in their registers before ordinary instructions use them; fragments of A are written."""
+    if not arranged.of:
         return
+    if group[0].instruction.parts[0] == "wgmma":
+        operands = group[0].instruction.operands
+        for which in sorted(
+            {arranged.of[n] for n in registers(operands[1]) if n in arranged.of} if operands[1:] else ()
+        ):
+            w.lines.append(f"wgmma_touch(w, {which}, {group[0].number}, False)")  # sums that become A
+        return
+    written = {which for node in group for name in node.defs for which in arranged.fragments.get(name, ())}
+    if written:
+        w.lines.append(f"wgmma_overwrite(w, {tuple(sorted(written))}, {group[0].number})")
     for which in sorted({arranged.of[n] for node in group for n in (*node.uses, *node.defs) if n in arranged.of}):
         write = any(arranged.of.get(n) == which for node in group for n in node.defs)
         w.heads["accumulators"] = "w.own(Accumulators).sets"

@@ -8,7 +8,7 @@ The order of summation in the tensor core is not documented: numpy's float32 pro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from warpwright.emulate.machine.order import Source
 from warpwright.emulate.machine.state import Cta, Fiber, Warp, Warpgroup
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.descriptors import convert, gather
+from warpwright.emulate.units.mma.products import rows_of_a
 from warpwright.emulate.units.wgmma.accumulators import Accumulators
 
 FLOP_PER_CLOCK = 4096  # dense 16-bit per SM, for the timeline alone
@@ -26,7 +27,8 @@ MMA = Source.completed_by("the wgmma group of the warpgroup of ", "wgmma.wait_gr
 
 @dataclass(frozen=True)
 class Shape:
-    """The static part of one wgmma instruction. `k` elements are 32 bytes; `a_mn`, `b_mn`: not K-major."""
+    """The static part of one wgmma instruction. `k` elements are 32 bytes; `a_mn`, `b_mn`: not K-major; `held`: A is in
+    registers."""
 
     accumulator: int
     n: int
@@ -37,6 +39,7 @@ class Shape:
     negate_b: bool
     a_mn: bool
     b_mn: bool
+    held: bool = False
 
 
 @dataclass
@@ -51,6 +54,7 @@ class Operation:
     known: int
     known_any: int
     arrived: int = 1
+    parts: dict[int, Array] = field(default_factory=dict)  # 16 rows of A by each warp, where it is in registers
 
 
 class Queue:
@@ -90,34 +94,9 @@ class TensorCore:
         self.operands: dict[Any, Any] = {}
 
 
-def wgmma_fence(f: Fiber) -> None:
-    """wgmma.fence: register accesses so far are ordered before the wgmmas to come."""
-    for accumulator in f.warp.own(Accumulators).sets:
-        accumulator.fenced = True
-
-
-def wgmma_touch(warp: Warp, which: int, number: int, write: bool) -> None:
-    """Ordinary instructions are about to read or write accumulator registers."""
-    mine = warp.own(Progress)
-    accumulator = mine.accumulators[which]
-    if accumulator.last > mine.done():
-        text = (
-            "accumulator registers are used while a wgmma that owns them is in flight\n    "
-            f"{warp.machine.line(mine.queue.ops[accumulator.last - 1].number)}\n"
-            "  what would order them: wgmma.wait_group"
-        )
-        warp.machine.fault("wgmma-registers", warp, number, text)
-    accumulator.fenced = False
-    if accumulator.stale:
-        accumulator.stale = False
-        rows = 16 * (warp.index % 4)
-        accumulator.spread(mine.queue.matrices[which][rows : rows + 16])
-    if write:
-        accumulator.fresh = True
-
-
-def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: int) -> None:
-    """wgmma.mma_async with both operands in shared memory; `a`, `b` are the matrix descriptors."""
+def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: int, held: Array | None = None,
+              fragment: int = -1) -> None:  # fmt: skip
+    """wgmma.mma_async; `a`, `b` are the matrix descriptors. `held`: A's registers, (4, 32), and which they are."""
     warp, mine = f.warp, f.warp.own(Progress)
     machine, queue = warp.machine, mine.queue
     if f.mask != warp.alive:
@@ -130,10 +109,19 @@ def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: i
     at = mine.issued
     mine.issued += 1
     accumulator.last = mine.issued
+    if fragment >= 0:
+        accumulators = warp.own(Accumulators)
+        if accumulators.unfenced[fragment]:
+            text = "no wgmma.fence between the last write of the registers that hold A and this wgmma"
+            machine.fault("wgmma-registers", warp, number, text)
+        accumulators.unfenced[fragment] = False
+        accumulators.readers[fragment] = mine.issued
     if at == len(queue.ops):
         queue.ops.append(Operation(number, shape, a, b, bool(accumulate), warp.known_async, warp.known))
+        _hold(queue.ops[at], warp, held)
         return
     op = queue.ops[at]
+    _hold(op, warp, held)
     if op.number != number or op.a != a or op.b != b or op.accumulate != accumulate:
         text = (
             f"the warps of the warpgroup disagree: descriptors {a:#x}, {b:#x}, accumulate {accumulate} here,"
@@ -143,6 +131,13 @@ def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: i
     op.arrived += 1
     op.known &= warp.known_async
     op.known_any &= warp.known
+
+
+def _hold(op: Operation, warp: Warp, held: Array | None) -> None:
+    """Keep a warp's fragment of A: registers may be written again once the group has been waited for."""
+    if held is not None:
+        shape = op.shape
+        op.parts[warp.index % 4] = rows_of_a(held, shape.a_type, 32 // shape.k).astype(np.float32)
 
 
 def wgmma_commit(f: Fiber, number: int) -> None:
@@ -228,7 +223,10 @@ def _joins(first: Operation, other: Operation) -> bool:
 
 def _batch(queue: Queue, ops: list[Operation], event: int, last: Warp) -> None:
     shape = ops[0].shape
-    a = _operand(ops, [op.a for op in ops], 64, shape.a_type, shape.a_mn, event, last)
+    if shape.held:
+        a = np.concatenate([np.concatenate([op.parts[i] for i in range(4)]) for op in ops], axis=1)
+    else:
+        a = _operand(ops, [op.a for op in ops], 64, shape.a_type, shape.a_mn, event, last)
     b = _operand(ops, [op.b for op in ops], shape.n, shape.b_type, shape.b_mn, event, last)
     product = a @ b.T
     if shape.negate_a != shape.negate_b:
