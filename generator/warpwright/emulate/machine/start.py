@@ -27,6 +27,23 @@ def check(machine: Machine) -> None:
         raise EmulatorError(f"options: without {', '.join(unknown)}: the rules that can be left out are {rules}")
 
 
+def _coordinates(number: int, counts: list[int]) -> tuple[int, int, int]:
+    """Where the cluster `number` stands in a grid of so many clusters."""
+    return number % counts[0], number // counts[0] % counts[1], number // (counts[0] * counts[1])
+
+
+def cancel_cluster(machine: Machine) -> tuple[int, int, int] | None:
+    """Take the next cluster of the grid out of the launch: the coordinates of its first CTA; None: all have started."""
+    shape = machine.launch.cluster
+    counts = [g // c for g, c in zip(machine.launch.grid, shape, strict=True)]
+    if machine.started >= counts[0] * counts[1] * counts[2]:
+        return None
+    x, y, z = (a * s for a, s in zip(_coordinates(machine.started, counts), shape, strict=True))
+    machine.started += 1
+    machine.retired += 1
+    return x, y, z
+
+
 def start_clusters(machine: Machine) -> None:
     """Make as many clusters resident as the options allow and the grid still has."""
     launch = machine.launch
@@ -38,7 +55,7 @@ def start_clusters(machine: Machine) -> None:
     ):
         number = machine.started
         machine.started += 1
-        at = (number % counts[0], number // counts[0] % counts[1], number // (counts[0] * counts[1]))
+        at = _coordinates(number, counts)
         warps = (launch.threads + 31) // 32
         cluster = Cluster(number, warps * shape[0] * shape[1] * shape[2])
         for rank in range(shape[0] * shape[1] * shape[2]):

@@ -90,6 +90,7 @@ class _Reader:
         self.locations: dict[tuple[str, int, int], Location] = {}
         self.shared: list[SharedSymbol] = []
         self.scopes: list[dict[str, str]] = []
+        self.wide: set[str] = set()  # registers of 128 bits, each kept as a vector of two of 64
         self.numbers: list[int] = []  # of the open scopes: what makes a name in them unique
         self.scope_count = 0
 
@@ -215,12 +216,15 @@ class _Reader:
             if len(self.scopes) == 1:  # in a scope lines are counted on, inside the text of the inline assembly
                 self.loc = self.location(text)
         elif words[0] == ".reg" and kernel is not None:
-            width = WIDTHS.get(words[1].lstrip("."))
+            width = 64 if words[1] == ".b128" else WIDTHS.get(words[1].lstrip("."))
             if width is None:
                 raise PtxError(f"line {line}: register type {words[1]} is not emulated")
             for name in split_operands(" ".join(words[2:])):
                 ranged = _RANGE.fullmatch(name)
                 names = [f"{ranged[1]}{i}" for i in range(int(ranged[2]))] if ranged else [name]
+                if words[1] == ".b128":
+                    self.wide.update(self.declare(n) for n in names)
+                    names = [half for n in names for half in (f"{n}.lo", f"{n}.hi")]
                 kernel.registers.update({self.declare(n): width for n in names})
         elif ".shared" in words:
             array, align = _ARRAY.search(text), _ALIGN.search(text)
@@ -266,6 +270,8 @@ class _Reader:
     def operand(self, text: str, line: int) -> Operand:
         for scope in reversed(self.scopes):  # first, since most operands are registers
             if text in scope:
+                if scope[text] in self.wide:
+                    return Vector((Register(scope[text + ".lo"]), Register(scope[text + ".hi"])))
                 return Register(scope[text])
         if text == "_":
             return Sink()

@@ -67,6 +67,9 @@ def nodes_of(instruction: Instruction, number: int, flow: Flow, owner: Translato
 
 def _moves(instruction: Instruction, node: Callable[..., Node]) -> list[Node]:
     result, source = instruction.operands
+    if instruction.opcode == "mov.b128" and isinstance(result, Vector) and isinstance(source, Vector):
+        op = operation("mov.b64")
+        return [node(op, r, (s,)) for r, s in zip(result.items, source.items, strict=True)]
     bits = 1 if instruction.parts[-1] == "pred" else int(instruction.parts[-1][1:])
     whole = f"u{bits}"
     if isinstance(source, Vector):

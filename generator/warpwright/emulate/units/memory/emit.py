@@ -19,17 +19,22 @@ def _access(instruction: Instruction, verb: str) -> tuple[str, str]:
     """(function, its last argument) of a load or store by its state space."""
     spaces = {"global": "global", "shared": "shared", "shared::cta": "shared", "shared::cluster": "cluster"}
     found = [spaces[p] for p in instruction.parts if p in spaces]
-    if {"local", "const", "param", "acquire", "release", "async", "bulk", "b128"} & set(instruction.parts):
+    if {"local", "const", "param", "acquire", "release", "async", "bulk"} & set(instruction.parts):
         raise UnsupportedInstruction(f"{instruction.where}: this state space, ordering or type is not emulated")
     if not found or found[0] == "global":
         return f"{'global' if found else 'generic'}_{verb}", ""
     return f"shared_{verb}", f", {found[0] == 'cluster'}"
 
 
+def _kind(instruction: Instruction) -> str:
+    """The type of one item: a word of 128 bits is two of 64."""
+    return "b64" if instruction.parts[-1] == "b128" else instruction.parts[-1]
+
+
 def _load(w: BlockWriter, n: Node) -> None:
     target, memory, *_ = n.instruction.operands
     items: Sequence[Operand] = target.items if isinstance(target, Vector) else (target,)
-    kind = n.instruction.parts[-1]
+    kind = _kind(n.instruction)
     width = max(1, int(kind.lstrip("bfsu")) // 8)
     address = address_of(w, memory, n.number, lanes=True)
     function, last = _access(n.instruction, "load")
@@ -47,7 +52,7 @@ def _load(w: BlockWriter, n: Node) -> None:
 def _store(w: BlockWriter, n: Node) -> None:
     memory, source, *_ = n.instruction.operands
     items: Sequence[Operand] = source.items if isinstance(source, Vector) else (source,)
-    bits = int(n.instruction.parts[-1].lstrip("bfsu"))
+    bits = int(_kind(n.instruction).lstrip("bfsu"))
     widths = [w.owner.width(i.name) for i in items if isinstance(i, Register)]
     values = matrix(w, items, f"u{max([16, bits, *widths])}")  # of wider registers the low bits are stored
     address = address_of(w, memory, n.number, lanes=True)
