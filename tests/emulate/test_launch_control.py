@@ -65,7 +65,9 @@ def test_every_tile_once(query: str) -> None:
 
 def test_the_answer_is_asynchronous() -> None:
     early = BODY.replace("LOOP: mbarrier", "{query}LOOP: mbarrier")
-    outcome = launch(early.format(query=QUERY, request=TRY), {"t": np.zeros(12, np.uint32)}, threads=64, grid=12, clusters=2)
+    outcome = launch(
+        early.format(query=QUERY, request=TRY), {"t": np.zeros(12, np.uint32)}, threads=64, grid=12, clusters=2
+    )
     assert "race" in outcome.kinds
     assert "the launch request of warp 0" in outcome.message("race")
 

@@ -205,7 +205,6 @@ def test_one_thread_issues_an_mma() -> None:
         " tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd30, %rd31, %r91, %p9, 2;\n",
         " tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r3], %rd30, %rd31, %r91, [%r5], [%r6], %p9;\n",
         " tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r100}, [%r3], 2;\n",
-        " clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [%r1], [%r1+16];\n",
     ],
 )
 def test_what_is_not_modelled_is_named(text: str) -> None:

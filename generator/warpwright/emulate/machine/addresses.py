@@ -14,6 +14,7 @@ RANK_SHIFT = 24
 OFFSET = (1 << RANK_SHIFT) - 1
 SHARED_WINDOW = 1 << 40  # generic addresses of shared memory and of kernel parameters, far from any buffer
 PARAM_WINDOW = 1 << 41
+LOCAL_WINDOW = 1 << 42  # and of the memory of each thread
 SWIZZLE_MASKS = {"none": 0, "32B": 1, "64B": 3, "128B": 7}
 
 

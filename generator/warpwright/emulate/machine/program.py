@@ -51,6 +51,8 @@ class Program:
     arranged: dict[str, Any] = field(default_factory=dict)
     static_bytes: int = 0
     shared_offsets: dict[str, int] = field(default_factory=dict)
+    local_bytes: int = 0
+    local_offsets: dict[str, int] = field(default_factory=dict)
     source: str = ""
     forks: list[tuple[int, int]] = field(default_factory=list)
     ways: bytearray = field(default_factory=bytearray)

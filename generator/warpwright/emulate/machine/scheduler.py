@@ -71,6 +71,7 @@ class Machine:
         began = time.perf_counter()
         try:
             with np.errstate(all="ignore"):
+                start.place_arrays(self)
                 start.start_clusters(self)
                 self._loop()
             if self.waiting:

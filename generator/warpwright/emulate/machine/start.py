@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from warpwright.emulate.machine.findings import EmulatorError
 from warpwright.emulate.machine.limits import check_resident
 from warpwright.emulate.machine.state import Cluster, Cta, Fiber, Warp, Warpgroup
@@ -25,6 +27,16 @@ def check(machine: Machine) -> None:
     if unknown:
         rules = ", ".join(sorted(machine.program.hooks.rules))
         raise EmulatorError(f"options: without {', '.join(unknown)}: the rules that can be left out are {rules}")
+
+
+def place_arrays(machine: Machine) -> None:
+    """The module's constant and global arrays become buffers, as they are before the first launch."""
+    memory = machine.memory
+    for array in machine.program.kernel.arrays:
+        if array.space != "local" and array.name not in memory.buffers:
+            data = np.zeros(array.size, dtype=np.uint8)
+            data[: len(array.data)] = np.frombuffer(array.data, dtype=np.uint8)
+            memory.add(array.name, data, "in" if array.space == "const" else "inout")
 
 
 def _coordinates(number: int, counts: list[int]) -> tuple[int, int, int]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 
+from warpwright.emulate.ptx.arrays import WIDTHS, array_of
+from warpwright.emulate.ptx.literals import literal
 from warpwright.emulate.ptx.syntax import (
-    Immediate,
+    Array,
     Instruction,
     Kernel,
     Location,
@@ -31,8 +32,6 @@ from warpwright.emulate.ptx.syntax import (
 
 __all__ = ["Module", "PtxError", "parse", "split_operands"]
 
-WIDTHS = {"pred": 1, "b8": 8, "u8": 8, "s8": 8, "b16": 16, "u16": 16, "s16": 16, "f16": 16, "b32": 32, "u32": 32}
-WIDTHS |= {"s32": 32, "f32": 32, "f16x2": 32, "b64": 64, "u64": 64, "s64": 64, "f64": 64}
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"]*\"|[\w$%@.:!|+\-*<>=&^~]+|[{}()\[\],;]|\n|[ \t\r]+", re.S)
 _LABEL = re.compile(r"[\w$]+:(?!:)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
@@ -49,9 +48,6 @@ _GUARD = re.compile(r"@(!?)([\w%$]+)\s+")
 _PLAIN = re.compile(r"[ \t]*([%@\w](?!\w*:(?!:))[^;\"/{}()\n]*(?:\{[^;\"/{}()\n]*\}[^;\"/{}()\n]*)*);[ \t]*\n")
 _BRACKET_OR_COMMA = re.compile(r"[\[\](){},]")
 _ADDRESS = re.compile(r"([\w%$.]+)\s*(?:\+\s*(-?\w+))?")
-_NUMBER = re.compile(  # the bits of a float, of a double; an integer; a decimal
-    r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})|(-?(?:0[xX][0-9a-fA-F]+|\d+))U?|(-?\d+\.\d*(?:e[+-]?\d+)?)"
-)
 # directives that end with their line, and those of them that change nothing here
 _LINES = (".version", ".target", ".address_size", ".file", ".loc", ".pragma", ".alias", ".section")
 
@@ -89,6 +85,7 @@ class _Reader:
         self.loc: Location = ()
         self.locations: dict[tuple[str, int, int], Location] = {}
         self.shared: list[SharedSymbol] = []
+        self.arrays: list[Array] = []
         self.scopes: list[dict[str, str]] = []
         self.wide: set[str] = set()  # registers of 128 bits, each kept as a vector of two of 64
         self.numbers: list[int] = []  # of the open scopes: what makes a name in them unique
@@ -168,6 +165,7 @@ class _Reader:
                 kernel.body.append(self.instruction(text, line))
         for kernel in kernels.values():
             kernel.shared = [s for s in self.shared if s not in kernel.shared] + kernel.shared
+            kernel.arrays = [*self.arrays, *kernel.arrays]
             self.resolve(kernel)
         return kernels
 
@@ -226,14 +224,18 @@ class _Reader:
                     self.wide.update(self.declare(n) for n in names)
                     names = [half for n in names for half in (f"{n}.lo", f"{n}.hi")]
                 kernel.registers.update({self.declare(n): width for n in names})
-        elif ".shared" in words:
-            array, align = _ARRAY.search(text), _ALIGN.search(text)
-            if not array:
-                raise PtxError(f"line {line}: cannot read {text!r}")
-            width = WIDTHS[array[1]] // 8
-            size = 0 if ".extern" in words else width * int(array[3] or 1)
-            symbol = SharedSymbol(array[2], size, int(align[1]) if align else width)
-            (kernel.shared if kernel else self.shared).append(symbol)
+        elif ".func" in words and "{" not in text:
+            return True  # declared, defined elsewhere: what may be called is said where it is
+        elif ".func" in words:
+            raise PtxError(f"line {line}: {' '.join(words[:6])}...: functions of the device are not emulated")
+        elif array := array_of(text, line):
+            if array.space == "shared":
+                symbol = SharedSymbol(array.name, array.size, array.align)
+                (kernel.shared if kernel else self.shared).append(symbol)
+            else:
+                (kernel.arrays if kernel else self.arrays).append(array)
+        elif words[0] == ".param" and kernel is not None:
+            return True  # of a call
         elif words[0] not in _LINES:
             raise PtxError(f"line {line}: directive {words[0]} is not understood")
         return True
@@ -275,7 +277,7 @@ class _Reader:
                 return Register(scope[text])
         if text == "_":
             return Sink()
-        if text[0] == "{":
+        if text[0] in "{(":
             return Vector(tuple(self.operand(o, line) for o in split_operands(text[1:-1])))
         if text[0] == "[":
             head, *rest = split_operands(text[1:-1])
@@ -289,14 +291,7 @@ class _Reader:
         if "|" in text:
             first, second = text.split("|")
             return Pair(self.operand(first.strip(), line), self.operand(second.strip(), line))
-        number = None if text[0] == "%" else _NUMBER.fullmatch(text)
-        if number:
-            single, double, integer, decimal = number.groups()
-            if integer:
-                return Immediate(int(integer, 0))
-            if single:
-                return Immediate(int(single, 16), 32)
-            if double:
-                return Immediate(int(double, 16), 64)
-            return Immediate(struct.unpack("<Q", struct.pack("<d", float(decimal)))[0], 64)
+        number = literal(text)
+        if number is not None:
+            return number
         return Special(text) if text.startswith("%") else Symbol(text)

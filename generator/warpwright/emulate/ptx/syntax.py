@@ -103,6 +103,17 @@ class SharedSymbol:
     align: int
 
 
+@dataclass(frozen=True)
+class Array:
+    """A declared array of `size` bytes; `data`: its first ones, the rest are zero."""
+
+    name: str
+    space: str
+    size: int
+    align: int
+    data: bytes = b""
+
+
 @dataclass
 class Kernel:
     """One `.entry`: `registers` gives the width in bits of each name (1 for predicates)."""
@@ -111,6 +122,7 @@ class Kernel:
     params: list[Param]
     registers: dict[str, int] = field(default_factory=dict)
     shared: list[SharedSymbol] = field(default_factory=list)
+    arrays: list[Array] = field(default_factory=list)
     body: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     reqntid: tuple[int, int, int] | None = None

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from warpwright.emulate.machine.addresses import OFFSET, RANK_SHIFT, SHARED_WINDOW
+from warpwright.emulate.machine.addresses import LOCAL_WINDOW, OFFSET, RANK_SHIFT, SHARED_WINDOW
 from warpwright.emulate.numbers.alu import operation
 from warpwright.emulate.numbers.operation import Operation
 from warpwright.emulate.ptx.flow import Flow
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 def _address_operation(opcode: str) -> Operation | None:
     parts = opcode.split(".")
     if parts[0] == "cvta":
-        shared = any(p.startswith("shared") for p in parts)
-        sign = "" if not shared else f"-{SHARED_WINDOW}" if "to" in parts else f"+{SHARED_WINDOW}"
+        window = next((w for s, w in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW))
+                       if any(p.startswith(s) for p in parts)), 0)  # fmt: skip
+        sign = "" if not window else f"-{window}" if "to" in parts else f"+{window}"
         return Operation("u64", ("u64",), f"{{0}}{sign}", f"{{0}}{sign}")
     if parts[0] == "mapa" and parts[-1] == "u32":
         return Operation("u32", ("u32", "u32"), f"({{0}}&{OFFSET})|({{1}}<<{RANK_SHIFT})",
@@ -54,8 +55,6 @@ def nodes_of(instruction: Instruction, number: int, flow: Flow, owner: Translato
         return _moves(instruction, node)
     if opcode.startswith("ld.param"):
         return _parameter(instruction, node, owner)
-    if instruction.parts[0] == "cvta" and isinstance(operands[1], Symbol):
-        return [node(Operation("u64", ("u64",), "{0}", "{0}"), operands[0], operands[1:])]
     op = _address_operation(opcode) or operation(opcode)
     if op is not None and isinstance(operands[0], Register) and len(operands) - 1 == len(op.sources):
         return [node(op, operands[0], operands[1:])]
@@ -98,8 +97,12 @@ def _parameter(instruction: Instruction, node: Callable[..., Node], owner: Trans
     assert isinstance(source, Memory)
     kind = instruction.parts[-1]
     size = math.ceil(int(kind[1:]) / 8)
-    if not isinstance(source.base, Symbol) or source.base.name not in owner.params:
+    if not isinstance(source.base, Symbol):
         return [Node(instruction, -1, None, known=False)]
+    if source.base.name not in owner.params:  # what a call has returned
+        return [
+            node(Operation("u64", (), "0", "0"), i) for i in (target.items if isinstance(target, Vector) else (target,))
+        ]
     index = owner.params[source.base.name]
     items = target.items if isinstance(target, Vector) else (target,)
     made = []

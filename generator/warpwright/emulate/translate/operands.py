@@ -32,7 +32,11 @@ def special(owner: Translator, operand: Operand) -> str:
             return str(PARAM_WINDOW + (owner.params[operand.name] << 16))
         if operand.name in owner.program.shared_offsets:
             return f"(w.cta.base + {RESERVED + owner.program.shared_offsets[operand.name]})"
-        raise UnsupportedInstruction(f"symbol {operand.name} is not a parameter or shared array")
+        if operand.name in owner.program.local_offsets:
+            return str(owner.program.local_offsets[operand.name])
+        if any(array.name == operand.name for array in owner.kernel.arrays):
+            return f"w.machine.memory.buffers['{operand.name}'].address"
+        raise UnsupportedInstruction(f"symbol {operand.name} is not a parameter or a declared array")
     assert isinstance(operand, Special)
     name, _, axis = operand.name.partition(".")
     if name == "%tid" and axis:

@@ -43,6 +43,7 @@ class Translator:
         self.constants: dict[str, Any] = {}
         self.params = {p.name: n for n, p in enumerate(kernel.params)}
         self._shared_layout()
+        self._local_layout()
         prepared = [[n for i in block.instructions for n in self._nodes(i)] for block in flow.blocks]
         missing = sorted({n.instruction.opcode for nodes in prepared for n in nodes if not n.known})
         if missing:
@@ -85,6 +86,13 @@ class Translator:
         for symbol in self.kernel.shared:
             if not symbol.bytes:
                 self.program.shared_offsets[symbol.name] = self.program.static_bytes
+
+    def _local_layout(self) -> None:
+        for array in self.kernel.arrays:
+            if array.space == "local":
+                offset = -(-self.program.local_bytes // array.align) * array.align
+                self.program.local_offsets[array.name] = offset
+                self.program.local_bytes = offset + array.size
 
     def _arrange(self, prepared: list[list[Node]]) -> None:
         """Let units lay down what concerns the kernel as a whole; `before`: who adds code to blocks, by what."""

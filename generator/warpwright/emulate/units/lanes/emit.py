@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
 from warpwright.emulate.ptx.flow import registers
-from warpwright.emulate.ptx.syntax import Immediate, Instruction, Operand, Pair, Register
+from warpwright.emulate.ptx.syntax import Immediate, Instruction, Operand, Pair, Register, Symbol
 from warpwright.emulate.translate.operands import set_result, single
 from warpwright.emulate.translate.unit import Opcode, hint, table
 
@@ -88,6 +88,15 @@ def _trap(w: BlockWriter, n: Node) -> None:
     w.lines.append(f"trap(f, {n.number})")
 
 
+def _call(w: BlockWriter, n: Node) -> None:
+    """call [(result),] name [, (arguments)]: what the runtime brings; printf says nothing here."""
+    names = [o.name for o in n.instruction.operands if isinstance(o, Symbol)]
+    if names == ["__assertfail"]:
+        w.lines.append(f"trap(f, {n.number}, 'an assertion of the kernel failed')")
+    elif names != ["vprintf"]:
+        raise UnsupportedInstruction(f"{n.instruction.where}: only vprintf and __assertfail can be called")
+
+
 def _elect_varies(instruction: Instruction, _is_varying: Callable[[Operand], bool]) -> list[str]:
     """The elected lane is the same for all; whether one is it is not."""
     result = instruction.operands[0]
@@ -110,6 +119,7 @@ OPCODES = {
     "redux.sync": Opcode(emit=_redux, varies="never", effect=False),
     "setmaxnreg": Opcode(emit=_setmaxnreg, result=False),
     "setmaxnreg.inc": Opcode(emit=_setmaxnreg, result=False, suspends=True),
-    "trap": Opcode(emit=_trap, result=False),
+    **table(Opcode(emit=_trap, result=False), "trap", "brkpt"),
+    "call": Opcode(emit=_call, result=False),
     **table(Opcode(emit=hint, result=False), "nanosleep", "griddepcontrol", "pmevent"),
 }

@@ -69,5 +69,5 @@ def check_alike(cta: Cta) -> None:
             machine.report.add("setmaxnreg", text, tuple(sorted(lines)))
 
 
-def trap(f: Fiber, number: int) -> None:
-    f.warp.machine.fault("trap", f.warp, number, "the kernel executed a trap", fatal=True)
+def trap(f: Fiber, number: int, why: str = "the kernel executed a trap") -> None:
+    f.warp.machine.fault("trap", f.warp, number, why, fatal=True)

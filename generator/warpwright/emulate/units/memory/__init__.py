@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from warpwright.emulate.machine.findings import Kind
 from warpwright.emulate.translate.unit import Unit
 from warpwright.emulate.units.memory.emit import OPCODES
 from warpwright.emulate.units.memory.global_memory import global_load, global_store
+from warpwright.emulate.units.memory.local import local_load, local_store
 from warpwright.emulate.units.memory.shared import (
     generic_load,
     generic_store,
@@ -17,5 +19,17 @@ from warpwright.emulate.units.memory.shared import (
 UNIT = Unit(
     "memory",
     OPCODES,
-    (generic_load, generic_store, global_load, global_store, ldmatrix, shared_load, shared_store, stmatrix),
+    (
+        generic_load,
+        generic_store,
+        global_load,
+        global_store,
+        ldmatrix,
+        local_load,
+        local_store,
+        shared_load,
+        shared_store,
+        stmatrix,
+    ),
+    kinds={"local-bounds": Kind("an address outside the local memory of a thread", "crash")},
 )

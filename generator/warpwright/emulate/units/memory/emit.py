@@ -17,12 +17,19 @@ if TYPE_CHECKING:
 
 def _access(instruction: Instruction, verb: str) -> tuple[str, str]:
     """(function, its last argument) of a load or store by its state space."""
-    spaces = {"global": "global", "shared": "shared", "shared::cta": "shared", "shared::cluster": "cluster"}
+    spaces = {
+        "global": "global",
+        "const": "global",
+        "local": "local",
+        "shared": "shared",
+        "shared::cta": "shared",
+        "shared::cluster": "cluster",
+    }
     found = [spaces[p] for p in instruction.parts if p in spaces]
-    if {"local", "const", "param", "acquire", "release", "async", "bulk"} & set(instruction.parts):
+    if {"param", "acquire", "release", "async", "bulk"} & set(instruction.parts):
         raise UnsupportedInstruction(f"{instruction.where}: this state space, ordering or type is not emulated")
-    if not found or found[0] == "global":
-        return f"{'global' if found else 'generic'}_{verb}", ""
+    if not found or found[0] in ("global", "local"):
+        return f"{found[0] if found else 'generic'}_{verb}", ""
     return f"shared_{verb}", f", {found[0] == 'cluster'}"
 
 
@@ -82,7 +89,9 @@ def _ldmatrix(w: BlockWriter, n: Node) -> None:
 
 OPCODES = {
     "ld": Opcode(emit=_load),
+    "ld.local": Opcode(emit=_load, varies="always"),
     "st": Opcode(emit=_store, result=False),
+    "st.param": Opcode(emit=hint, result=False),  # of a call
     "ldmatrix": Opcode(emit=_ldmatrix, varies="always"),
     "stmatrix": Opcode(emit=_stmatrix, result=False),
     **table(Opcode(emit=hint, result=False), "prefetch", "prefetchu", "discard", "applypriority"),

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from warpwright.emulate.machine.addresses import OFFSET, RANK_SHIFT, RESERVED, SHARED_WINDOW, locate
+from warpwright.emulate.machine.addresses import LOCAL_WINDOW, OFFSET, RANK_SHIFT, RESERVED, SHARED_WINDOW, locate
 from warpwright.emulate.machine.order import CELL
 from warpwright.emulate.machine.rows import FULL
 from warpwright.emulate.machine.state import Cta, Fiber
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.memory.global_memory import global_load, global_store
+from warpwright.emulate.units.memory.local import local_load, local_store
 
 
 def _span(
@@ -130,11 +131,18 @@ def cells_of(offsets: Array, size: int) -> Array:
 
 def _shared(f: Fiber, addresses: Any) -> bool:
     """Whether generic addresses mean shared memory."""
-    return (addresses if isinstance(addresses, int) else int(addresses[np.argmax(f.lanes)])) >= SHARED_WINDOW
+    return _first(f, addresses) >= SHARED_WINDOW
+
+
+def _first(f: Fiber, addresses: Any) -> int:
+    """The address of the first active lane: what it means, those of the others mean."""
+    return addresses if isinstance(addresses, int) else int(addresses[np.argmax(f.lanes)])
 
 
 def generic_load(f: Fiber, number: int, addresses: Any, width: int, count: int) -> Array:
     """ld without a state space."""
+    if _first(f, addresses) >= LOCAL_WINDOW:
+        return local_load(f, number, addresses, width, count)
     if _shared(f, addresses):
         return shared_load(f, number, addresses, width, count, True)
     return global_load(f, number, addresses, width, count)
@@ -142,7 +150,9 @@ def generic_load(f: Fiber, number: int, addresses: Any, width: int, count: int) 
 
 def generic_store(f: Fiber, number: int, addresses: Any, values: Array, width: int) -> None:
     """st without a state space."""
-    if _shared(f, addresses):
+    if _first(f, addresses) >= LOCAL_WINDOW:
+        local_store(f, number, addresses, values, width)
+    elif _shared(f, addresses):
         shared_store(f, number, addresses, values, width, True)
     else:
         global_store(f, number, addresses, values, width)
