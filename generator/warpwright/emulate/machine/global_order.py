@@ -33,6 +33,7 @@ class Tracked:
         self.order, self.buffer = order, buffer
         self.log: list[Access] = []
         self.seen = 0
+        self.touched: Array = np.zeros(0, dtype=bool)  # bytes that have been written, as long as nothing is read
         self.cell = 0  # bytes; 0: nothing has met yet
         self.writer: Array = np.zeros(0, dtype=np.int64)  # event + 1, 0: as the host left it
         self.readers: Array = np.zeros(0, dtype=np.int64)  # interned sets, see `Order`
@@ -53,9 +54,14 @@ class Tracked:
     def _meets(self, starts: Array, size: int, write: bool) -> bool:
         """Whether the access could meet one before it."""
         self.seen |= _ONLY_WRITES if write else _ONLY_READS
-        if self.seen == _ONLY_WRITES:
-            return bool(self.buffer.writes[starts[:, None] + np.arange(size)].any())
-        return self.seen != _ONLY_READS
+        if self.seen != _ONLY_WRITES:
+            return self.seen != _ONLY_READS
+        if not len(self.touched):
+            self.touched = np.zeros(len(self.buffer.data), dtype=bool)
+        index = starts[:, None] + np.arange(size)
+        meets = bool(self.touched[index].any())
+        self.touched[index] = True
+        return meets
 
     def _begin(self) -> None:
         """Take in what has been listed: none of it meets."""

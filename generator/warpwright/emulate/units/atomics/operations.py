@@ -22,6 +22,8 @@ TYPES = {
     "cas": ("b16", "b32", "b64"),
 }
 
+BITWISE = ("and", "or", "xor")
+
 
 @dataclass(frozen=True)
 class Operator:

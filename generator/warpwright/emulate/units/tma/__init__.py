@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from warpwright.emulate.machine.findings import Kind
 from warpwright.emulate.translate.unit import Unit
-from warpwright.emulate.units.tma.bulk import bulk_load, bulk_store
+from warpwright.emulate.units.tma.bulk import bulk_load, bulk_prefetch, bulk_store
 from warpwright.emulate.units.tma.copies import bulk_commit, bulk_wait, check_read
 from warpwright.emulate.units.tma.emit import OPCODES
+from warpwright.emulate.units.tma.reduce import bulk_peer, bulk_reduce
 from warpwright.emulate.units.tma.tensors import tensor_load, tensor_store
 
 UNIT = Unit(
     "tma",
     OPCODES,
-    (bulk_commit, bulk_load, bulk_store, bulk_wait, tensor_load, tensor_store),
+    (
+        bulk_commit, bulk_load, bulk_peer, bulk_prefetch, bulk_reduce, bulk_store, bulk_wait, tensor_load, tensor_store,
+    ),
     kinds={"tma": Kind("a tensor copy or bulk copy whose operands are illegal", "crash")},
     observes={
         "tma": "{parameter: {boxes, multicast, lanes, copies}}; a multicast counts once",
-        "bulk": "{load or store, where there were any: {copies, bytes, multicast, lanes}}; a multicast counts once",
+        "bulk": "{load, store, peer or reduce: {copies, bytes, multicast, lanes}}; a multicast counts once",
     },
     at_exit=check_read,
-)
+)  # fmt: skip

@@ -22,11 +22,12 @@ from warpwright.emulate.units.tma.copies import (
     stored_clock,
     targets_of,
 )  # fmt: skip
+from warpwright.emulate.units.tma.tracked import reads, writes
 
 GRANULE = 16  # bytes: what addresses and sizes are multiples of (PTX ISA, "cp.async.bulk")
 
 
-def _size(f: Fiber, number: int, size: int, address: int) -> None:
+def check_size(f: Fiber, number: int, size: int, address: int) -> None:
     """Fault on a size or a global address that the instruction does not take."""
     machine = f.warp.machine
     if size % GRANULE:
@@ -38,7 +39,8 @@ def _size(f: Fiber, number: int, size: int, address: int) -> None:
         machine.fault("misaligned", f.warp, number, text, fatal=True)
 
 
-def _buffer(f: Fiber, number: int, address: int, size: int, what: str) -> Buffer:
+def buffer_of(f: Fiber, number: int, address: int, size: int, what: str) -> Buffer:
+    """The buffer that holds all of the bytes."""
     machine = f.warp.machine
     buffer = machine.memory.at(address, size)
     if buffer is None:
@@ -48,7 +50,8 @@ def _buffer(f: Fiber, number: int, address: int, size: int, what: str) -> Buffer
     return buffer
 
 
-def _observe(f: Fiber, way: str, size: int, multicast: int) -> None:
+def observe(f: Fiber, way: str, size: int, multicast: int) -> None:
+    """Count a copy for what a plan predicts."""
     seen = f.warp.machine.observed["bulk"].setdefault(
         way, {"copies": 0, "bytes": 0, "multicast": set(), "lanes": set()}
     )
@@ -63,20 +66,21 @@ def bulk_load(f: Fiber, number: int, target: int, source: int, size: int, barrie
     """cp.async.bulk from global to shared memory; `multicast`: a mask of CTAs, or None; `cluster`: may be a peer's."""
     warp = f.warp
     machine = warp.machine
-    _size(f, number, size, source)
+    check_size(f, number, size, source)
     cta, offset = locate(f, number, target, cluster, size, GRANULE)
     bar_cta, bar_offset = locate(f, number, barrier, cluster, 8, 8)
     if multicast is None and bar_cta is not cta:
         text = f"a bulk copy into CTA {cta} that completes on an mbarrier of CTA {bar_cta}: it must be of the same"
         machine.fault("tma", warp, number, text, fatal=True)
-    buffer = _buffer(f, number, source, size, "load")
+    buffer = buffer_of(f, number, source, size, "load")
     if buffer.access == "out":
         machine.fault("global-bounds", warp, number, f"bulk load of {buffer.name!r}, which is an output only")
     targets = targets_of(f, number, cta, multicast)
     cells = slice(offset // 16, (offset + size) // 16)
     event = machine.order.event(LOAD, warp, True)
     barriers = begin_fill(f, number, event, cells, [(each, each, bar_offset) for each in targets])
-    _observe(f, "load", size, len(targets))
+    reads(f, number, buffer, source - buffer.address, size, event)
+    observe(f, "load", size, len(targets))
     clock = landing_clock(warp, size)
     if machine.options.trace:
         machine.event("load", warp, number, warp.clock, clock, offset=offset, bytes=size)
@@ -95,9 +99,9 @@ def bulk_store(f: Fiber, number: int, target: int, source: int, size: int) -> No
     """cp.async.bulk from shared to global memory, in the warp's open bulk group."""
     warp = f.warp
     machine, cta = warp.machine, warp.cta
-    _size(f, number, size, target)
+    check_size(f, number, size, target)
     _, offset = locate(f, number, source, False, size, GRANULE)
-    buffer = _buffer(f, number, target, size, "store")
+    buffer = buffer_of(f, number, target, size, "store")
     if buffer.access == "in":
         text = f"bulk store to {buffer.name!r}, which is an input"
         machine.fault("global-bounds", warp, number, text, fatal=True)
@@ -105,16 +109,23 @@ def bulk_store(f: Fiber, number: int, target: int, source: int, size: int) -> No
     bad = cta.shadow.read(slice(offset // 16, (offset + size) // 16), event, warp.known, warp.known_async, number)
     if bad:
         machine.check_order(bad, cta, event, warp, number, False, True)
-    _observe(f, "store", size, 1)
+    observe(f, "store", size, 1)
     if machine.options.trace:
         end = stored_clock(warp, size)
         machine.event("store", warp, number, warp.clock, end, offset=offset, bytes=size)
     at = target - buffer.address
+    written = writes(f, number, buffer, at, size)
 
     def move() -> None:
         _put(f, number, buffer, at, cta.bytes[offset : offset + size])
 
-    warp.own(Groups).add(GroupedCopy(event, number, move), warp)
+    warp.own(Groups).add(GroupedCopy(event, number, move, written), warp)
+
+
+def bulk_prefetch(f: Fiber, number: int, address: int, size: int) -> None:
+    """cp.async.bulk.prefetch.L2: nothing is seen of it, but its bytes must be there."""
+    check_size(f, number, size, address)
+    buffer_of(f, number, address, size, "prefetch")
 
 
 def _put(f: Fiber, number: int, buffer: Buffer, at: int, data: Array) -> None:

@@ -37,12 +37,15 @@ def stored_clock(warp: Warp, size: int) -> int:
 
 
 class GroupedCopy:
-    """A store on its way, of a bulk group: it lands once; `read_waited` once a wait_group has seen it read."""
+    """A store on its way, of a bulk group: it lands once; `read_waited` once a wait_group has seen it read.
 
-    __slots__ = ("event", "landed", "move", "number", "read_waited")
+    `written`: the events of what it writes in global memory, which a wait that is not .read makes known.
+    """
 
-    def __init__(self, event: int, number: int, move: Callable[[], None]) -> None:
-        self.event, self.number, self.move = event, number, move
+    __slots__ = ("event", "landed", "move", "number", "read_waited", "written")
+
+    def __init__(self, event: int, number: int, move: Callable[[], None], written: int = 0) -> None:
+        self.event, self.number, self.move, self.written = event, number, move, written
         self.landed = self.read_waited = False
 
     def land(self) -> None:
@@ -95,8 +98,8 @@ def bulk_commit(f: Fiber) -> None:
     f.warp.own(Groups).groups.append([])
 
 
-def bulk_wait(f: Fiber, pending: int) -> None:
-    """cp.async.bulk.wait_group: all but the last `pending` closed groups are done (.read: have been read).
+def bulk_wait(f: Fiber, pending: int, read: bool = False) -> None:
+    """cp.async.bulk.wait_group: all but the last `pending` closed groups are done (`read`: have been read).
 
     The warp need not be suspended: what it would wait for is made to land.
     """
@@ -108,8 +111,11 @@ def bulk_wait(f: Fiber, pending: int) -> None:
         for copy in group:
             copy.land()
             copy.read_waited = True
-            warp.known |= 1 << copy.event
-            warp.known_async |= 1 << copy.event
+            mask = 1 << copy.event | (0 if read else copy.written)
+            warp.known |= mask
+            warp.known_async |= mask
+    while read and done and any(copy.written for copy in done[-1]):
+        done.pop()  # it is still to be waited for what they write
     del groups[: len(done)]
 
 

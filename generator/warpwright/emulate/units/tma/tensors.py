@@ -17,6 +17,7 @@ from warpwright.emulate.machine.memory import Buffer
 from warpwright.emulate.machine.order import Cells
 from warpwright.emulate.machine.state import Fiber
 from warpwright.emulate.numbers.formats import Array
+from warpwright.emulate.units.atomics.operations import Operator, combine
 from warpwright.emulate.units.tma.copies import (
     LOAD,
     STORE,
@@ -28,7 +29,9 @@ from warpwright.emulate.units.tma.copies import (
     targets_of,
 )  # fmt: skip
 from warpwright.emulate.units.tma.encoding import BYTES, decode
+from warpwright.emulate.units.tma.reduce import reduction_of
 from warpwright.emulate.units.tma.tensor_map import TensorMap, UnsupportedTensorMap
+from warpwright.emulate.units.tma.tracked import tensor
 from warpwright.emulate.units.tma.uncommon import fetch, part
 
 #: Bytes of the smallest write: at a row's end a store writes past the extent to the next multiple. Not in the PTX ISA;
@@ -158,6 +161,7 @@ def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinate
         owners = targets if multicast is not None else [bar_cta]
     filled = [(each, owner, bar_offset) for each, owner in zip(targets, owners, strict=True)]
     barriers = begin_fill(f, number, event, cells, filled)
+    tensor(f, number, shape, signed, event, 1, False)
     _observe(f, index, shape, len(targets))
     clock = landing_clock(warp, shape.bytes)
     if machine.options.trace:
@@ -191,8 +195,12 @@ def _fetch(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...]
     return box.reshape(-1).view(np.complex128)
 
 
-def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int, ...], source: int) -> None:
-    """cp.async.bulk.tensor from shared to global memory, in the warp's open bulk group."""
+def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int, ...], source: int,
+                 reduction: str = "") -> None:  # fmt: skip
+    """cp.async.bulk.tensor from shared to global memory, in the warp's open bulk group.
+
+    `reduction`: what cp.reduce.async.bulk.tensor does with what is there.
+    """
     warp = f.warp
     machine, cta = warp.machine, warp.cta
     index, shape = _tensor_map(f, number, map_address)
@@ -211,13 +219,17 @@ def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int
         end = stored_clock(warp, shape.bytes)
         machine.event("store", warp, number, warp.clock, end, offset=offset, parameter=index, coordinates=signed)
 
+    operator = reduction_of(f, number, reduction, shape) if reduction else None
+    written = tensor(f, number, shape, signed, event, STORE_GRANULE, True, operator is not None)
+
     def move() -> None:
-        _put(f, number, shape, signed, cta.chunks[places])
+        _put(f, number, shape, signed, cta.chunks[places], operator)
 
-    warp.own(Groups).add(GroupedCopy(event, number, move), warp)
+    warp.own(Groups).add(GroupedCopy(event, number, move, written), warp)
 
 
-def _put(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], chunks: Array) -> None:
+def _put(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], chunks: Array,
+         operator: Operator | None) -> None:  # fmt: skip
     found = part(f, number, shape, coordinates, STORE_GRANULE)
     if found is None:
         return
@@ -227,7 +239,8 @@ def _put(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], 
         warp.machine.fault("global-bounds", warp, number, text, fatal=True)
     kind = f"u{shape.element}"
     box = np.ascontiguousarray(chunks).view(kind).reshape(shape.copied[::-1])
-    found.view(buffer.data.data, kind)[...] = box[found.inside]
+    place, values = found.view(buffer.data.data, kind), box[found.inside]
+    place[...] = values if operator is None else combine(operator, place, values, None, False)
     counts = found.view(buffer.writes.data, kind)
     if buffer.access == "out" and counts.any():
         at = [first + place.start for first, place in zip(np.argwhere(counts)[0], found.inside, strict=True)]
