@@ -56,4 +56,6 @@ def output(a: Asked, t: Tiles) -> Output:
         usual_stages = 2 if subtiles % 2 == 0 else 1
         stages = usual_stages if a.epilogue_stages is None else a.epilogue_stages
     c_stages = max(2, stages) if a.computed.tile_operands else 0
+    if not a.persistent:
+        c_stages = min(c_stages, subtiles)  # of its only tile a CTA takes each subtile of C once
     return Output(subtile_n, usual_n, subtiles, stages, usual_stages, c_stages)
