@@ -11,10 +11,9 @@ import pytest
 
 from tests.device.plans import problem
 from tests.emulate.plans import cluster_plan, tile_plan
-from warpwright.build.launch_capture import Launch
 from warpwright.device.problem import Problem
 from warpwright.emulate.machine.addresses import RESERVED
-from warpwright.emulate.variant.check_plan import Seen, check_launch, check_plan
+from warpwright.emulate.variant.check_plan import Seen, check_plan
 from warpwright.emulate.variant.tensor_maps import mapped
 from warpwright.plan.types import KernelPlan, Plan
 
@@ -148,14 +147,3 @@ def test_each_kernel_of_several_is_held_against_its_own_plan(plan: Plan) -> None
     noisy = {**quiet, "named": {3: {64}}}
     (found,) = check_plan(seen(both, observed(plan), noisy))
     assert found.rule == "finish: named barrier 3: threads"
-
-
-def test_launches_are_compared(plan: Plan) -> None:
-    right = Launch((2, 1, 1), (384, 1, 1), (2, 1, 1), plan.shared_bytes, ())
-    assert check_launch(plan.main, right) == []
-    wrong = replace(right, block=(256, 1, 1), cluster=(2, 1, 2), shared_bytes=1)
-    assert [d.rule for d in check_launch(plan.main, wrong)] == [
-        "launch: threads",
-        "launch: cluster",
-        "launch: shared memory",
-    ]

@@ -16,6 +16,8 @@ from warpwright.emulate import EmulatorError, GlobalMemory, Options, Result, Uns
 from warpwright.emulate.mutants.edits import Mutant
 from warpwright.emulate.mutants.trials import mutants_of, read_reasons, trials
 from warpwright.emulate.variant import case, harness
+from warpwright.emulate.variant.host_lines import HostLines
+from warpwright.emulate.variant.launches import Call, Entry
 from warpwright.emulate.variant.operands import Operands
 from warpwright.emulate.variant.verdict import Verdict
 from warpwright.pipeline import emulating as emulation
@@ -162,8 +164,10 @@ def test_each_launch_of_several_has_the_options_of_its_kernel(monkeypatch: pytes
 
     monkeypatch.setattr(case, "run", launched)
     kernels = [KernelPlan(name, 32, (1, 1, 1), 0, registers) for name, registers in (("fill", 40), ("finish", 64))]
-    calls = tuple(case._Call(case.Entry(kernel, kernel.name, ()), cast(Any, None), {}) for kernel in kernels)
+    calls = tuple(
+        Call(Entry(kernel, kernel.name, (), HostLines("", kernel.name)), cast(Any, None), {}) for kernel in kernels
+    )
     given = Case(problem("p", 1, 8, 8), 1, 1, (1,))
-    prepared = case.Prepared(given, Operands(GlobalMemory()), calls, {}, [])
+    prepared = case.Prepared(given, Operands(GlobalMemory()), calls, {}, (), ())
     prepared.run(cast(Any, None), 1, [Options(entry_registers=kernel.entry_registers) for kernel in kernels])
     assert seen == [("fill", 40), ("finish", 64)]

@@ -10,7 +10,7 @@ from warpwright.device.problem import Case, Problem
 from warpwright.device.xp import Array, Xp
 from warpwright.plan.types import Argument, Plan
 
-__all__ = ["Expected", "Memo", "Peer", "Sample", "Work", "Workload"]
+__all__ = ["Expected", "Launched", "Memo", "Peer", "Sample", "View", "Work", "Workload"]
 
 #: get(key, make) -> value: keeps what is dear to make, as long as memory allows; `make` returns a value and its bytes.
 #: Keys are within one family, problem and seed: what depends on more of a plan (a dtype, say) must be in the key.
@@ -44,6 +44,28 @@ class Sample:
 
     mode: str
     indices: Sequence[int]
+
+
+@dataclass(frozen=True)
+class View:
+    """A tensor as a kernel is given it: the address of an argument, with some of its modes in an order of their own."""
+
+    argument: str
+    modes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What a kernel must be launched with on one problem.
+
+    maps: by the tensor of each Copy through a tensor map, the extents of its modes in the Copy's order, which the map
+    has and the kernel is given beside it. values: the parameters that are no tensor maps, in the kernel's order, by
+    the names that the source passes; a tuple is one name for each of its numbers.
+    """
+
+    grid: tuple[int, int, int]
+    maps: Mapping[str, tuple[int, ...]]
+    values: tuple[tuple[str, int | float | View], ...]
 
 
 @dataclass(frozen=True)
@@ -106,6 +128,15 @@ class Workload(Protocol):
 
         Whole boxes where tensor maps copy, shared ones once; what is copied in bulk to the element.
         """
+
+    def launched(self, plan: Plan, problem: Problem, clusters: int) -> Sequence[Launched]:
+        """Return what each kernel of the plan must be launched with; `clusters`: the grid limit.
+
+        There is something to launch: `units` is not 0.
+        """
+
+    def huge(self, plan: Plan) -> list[Case]:
+        """Return problems that are never run, only launched: their extents, strides and offsets end beyond 32 bits."""
 
     def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
         """Return the vendor's way to do the same, None where it has none.

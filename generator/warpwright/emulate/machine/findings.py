@@ -17,12 +17,16 @@ class UnsupportedInstruction(EmulatorError):  # noqa: N818 - the field's word fo
 
 @dataclass(frozen=True)
 class Finding:
-    """One defect. `kind` is stable (see `Kind`); `lines` are the PTX lines involved, the culprit first."""
+    """One defect. `kind` is stable (see `Kind`); `lines` are the PTX lines involved, the culprit first.
+
+    `about`: what it is about where no line is involved; findings of one kind about the same are one.
+    """
 
     kind: str
     message: str
     lines: tuple[int, ...] = ()
     details: dict[str, Any] = field(default_factory=dict, compare=False)
+    about: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"

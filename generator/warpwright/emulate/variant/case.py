@@ -13,31 +13,21 @@ from warpwright.device.problem import Case
 from warpwright.device.tolerance import Agreement, compare
 from warpwright.device.xp import Array, NumpyXp
 from warpwright.emulate import run
-from warpwright.emulate.machine.findings import EmulatorError, Finding
-from warpwright.emulate.machine.launch import Launch, Options, Result
+from warpwright.emulate.machine.findings import Finding
+from warpwright.emulate.machine.launch import Options, Result
 from warpwright.emulate.ptx.reader import Module
-from warpwright.emulate.units.tma.tensor_map import TensorMap
 from warpwright.emulate.variant import operands as operand_set
-from warpwright.emulate.variant.check_plan import Difference, check_launch
+from warpwright.emulate.variant.check_plan import Difference
+from warpwright.emulate.variant.launches import Call, Entry, launches
 from warpwright.emulate.variant.operands import Operand, Operands
-from warpwright.emulate.variant.tensor_maps import tensor_maps
 from warpwright.families import workload
 from warpwright.families.running import Expected
-from warpwright.plan.types import KernelPlan, Plan
+from warpwright.plan.types import Plan
 
-__all__ = ["SEED", "Entry", "Outcome", "Prepared", "prepare"]
+__all__ = ["SEED", "Outcome", "Prepared", "prepare"]
 
 #: Of the operands.
 SEED = 20250729
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One kernel of a plan in the PTX: its entry's name, and which of its parameters are tensor maps."""
-
-    kernel: KernelPlan
-    name: str
-    maps: tuple[int, ...]  # in the order of tensor_maps.mapped
 
 
 @dataclass(frozen=True)
@@ -49,8 +39,8 @@ class Outcome:
 
     case: str
     seed: int
-    results: tuple[Result, ...]  # of an empty problem none
-    findings: tuple[Finding, ...]  # the machine's, and those that the outputs show
+    results: tuple[Result, ...]  # of an empty problem none, nor of a launch that cannot be run
+    findings: tuple[Finding, ...]  # of the launches, the machine's, and those that the outputs show
     agreements: tuple[Agreement, ...] = ()
 
     @property
@@ -60,16 +50,7 @@ class Outcome:
     @property
     def complete(self) -> bool:
         """Whether every launch came to its end."""
-        return all(result.complete for result in self.results)
-
-
-@dataclass(frozen=True)
-class _Call:
-    """One launch of a case, with what its tensor maps mean."""
-
-    entry: Entry
-    launch: Launch
-    maps: Mapping[int, TensorMap]
+        return all(result.complete for result in self.results) and bool(self.results or not self.findings)
 
 
 @dataclass
@@ -78,15 +59,19 @@ class Prepared:
 
     case: Case
     operands: Operands
-    calls: tuple[_Call, ...]  # in the order of the plan's kernels, none for an empty problem
+    calls: tuple[Call, ...]  # in the order of the plan's kernels, none for an empty problem
     expected: Mapping[str, Expected]
-    differences: list[Difference]
+    findings: tuple[Finding, ...]  # of the launches
+    differences: tuple[Difference, ...]
+    runnable: bool = True
 
     def run(self, module: Module, seed: int, options: Sequence[Options]) -> Outcome:
         """Run the launches one after another, with fresh outputs; `options` are per kernel of the plan.
 
         Raises EmulatorError where a kernel cannot be emulated.
         """
+        if not self.runnable:
+            return Outcome(self.case.problem.name, seed, (), self.findings)
         self.operands.poison()
         results: list[Result] = []
         for call, chosen in zip(self.calls, options, strict=False):
@@ -94,7 +79,7 @@ class Prepared:
             results.append(run(module, call.launch, dict(call.maps), memory, seed, chosen, call.entry.name))
             if not results[-1].complete:
                 break
-        findings = [finding for result in results for finding in result.findings]
+        findings = [*self.findings, *(finding for result in results for finding in result.findings)]
         agreements: list[Agreement] = []
         if all(result.complete for result in results):
             for operand in self.operands.of_role("workspace"):
@@ -130,28 +115,15 @@ class Prepared:
 
 
 def prepare(plan: Plan, host: HostFunction, entries: Sequence[Entry], case: Case) -> Prepared:
-    """Fill operands, capture the launches and compute the reference. Raises EmulatorError, CaptureError, HostError."""
+    """Fill operands, capture the launches and compute the reference. Raises CaptureError, HostError."""
     problem = case.problem
     operands = operand_set.place(plan, problem, SEED)
-    launches = host(operands.values(plan, case.clusters))
-    family = workload(plan.family)
-    due = entries if family.units(plan, problem) else ()
-    planned, launched = [entry.name for entry in due], [launch.kernel for launch in launches]
-    if planned != launched:
-        raise EmulatorError(
-            f"{problem.name}: the host function launches {', '.join(launched) or 'nothing'}, the plan has "
-            f"{', '.join(planned) or 'nothing to do'}"
-        )
+    made = launches(plan, host, entries, case, operands.values(plan, case.clusters))
     xp = NumpyXp()
 
     def stored(name: str) -> Array:
         operand = operands.tensors[name]
         return xp.decode(np.ascontiguousarray(operand.view), operand.argument.dtype)
 
-    expected = family.expected(xp, plan, problem, stored, fresh)
-    calls, differences = [], list[Difference]()
-    for entry, seen in zip(due, launches, strict=True):
-        launch = Launch(seen.grid, seen.block, seen.cluster, seen.shared_bytes, seen.params, seen.kernel)
-        calls.append(_Call(entry, launch, tensor_maps(entry.kernel, entry.maps, operands, seen.params)))
-        differences += check_launch(entry.kernel, seen)
-    return Prepared(case, operands, tuple(calls), expected, differences)
+    expected = workload(plan.family).expected(xp, plan, problem, stored, fresh)
+    return Prepared(case, operands, made.calls, expected, made.findings, made.differences, made.runnable)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-from warpwright.build.launch_capture import Launch
 from warpwright.device.problem import Problem
 from warpwright.dtypes import dtype
 from warpwright.emulate.machine.addresses import RESERVED
@@ -19,7 +18,7 @@ from warpwright.emulate.variant.tensor_maps import mapped
 from warpwright.families import workload
 from warpwright.plan.types import Barrier, Copy, KernelPlan, Plan
 
-__all__ = ["Difference", "Seen", "SeenKernel", "check_launch", "check_plan"]
+__all__ = ["Difference", "Seen", "SeenKernel", "check_plan"]
 
 _SYNC_THREADS = 0  # hardware id of the barrier of all threads of a CTA
 
@@ -96,16 +95,6 @@ class Seen:
         copied = workload(self.plan.family).copied(self.plan, problem)
         for kernel, maps, facts in zip(self.kernels, parameters, observed, strict=True):
             kernel.add(copied, maps, facts)
-
-
-def check_launch(kernel: KernelPlan, launch: Launch) -> list[Difference]:
-    """Compare a launch with the plan of its kernel."""
-    pairs = [
-        ("threads", kernel.threads, prod(launch.block)),
-        ("cluster", kernel.cluster, launch.cluster),
-        ("shared memory", kernel.shared_bytes, launch.shared_bytes),
-    ]
-    return [Difference(f"launch: {rule}", str(want), str(got)) for rule, want, got in pairs if want != got]
 
 
 def check_plan(seen: Seen) -> list[Difference]:

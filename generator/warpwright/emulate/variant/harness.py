@@ -18,8 +18,10 @@ from warpwright.emulate.machine.findings import EmulatorError
 from warpwright.emulate.machine.launch import Options
 from warpwright.emulate.ptx.reader import Module, parse
 from warpwright.emulate.variant import coverage
-from warpwright.emulate.variant.case import Entry, Outcome, Prepared, prepare
+from warpwright.emulate.variant.case import Outcome, Prepared, prepare
 from warpwright.emulate.variant.check_plan import Difference, Seen, check_plan
+from warpwright.emulate.variant.host_lines import HostLines
+from warpwright.emulate.variant.launches import Entry, Launches, huge
 from warpwright.emulate.variant.names import contracts, named_barriers, offset_names, role_names
 from warpwright.emulate.variant.tensor_maps import map_parameters
 from warpwright.emulate.variant.verdict import Verdict, weigh
@@ -62,6 +64,13 @@ class Subject:
         except (CaptureError, HostError) as error:
             raise EmulatorError(f"case {case.problem.name}: the host function: {error}") from None
 
+    def huge(self) -> list[tuple[Case, Launches]]:
+        """Raises EmulatorError where the host function cannot be run."""
+        try:
+            return huge(self.plan, self.host, self.entries)
+        except CaptureError as error:
+            raise EmulatorError(f"the host function: {error}") from None
+
     def options_for(self, case: Case, **changes: Any) -> list[Options]:
         """Return the options of each kernel for a case; `changes` are fields of Options."""
         return [replace(options, clusters=case.resident, **changes) for options in self.options]
@@ -98,16 +107,20 @@ def load(folder: Path) -> Subject:
         parameters = kernel_parameters(ptx)
         host = HostFunction(folder / "kernel.o", plan.symbol, parameters)
         names = pair([kernel.name for kernel in plan.kernels], list(parameters))
-        entries = tuple(_entry(kernel, name, parameters) for kernel, name in zip(plan.kernels, names, strict=True))
+        path = folder / "kernel.py"
+        source = path.read_text(encoding="utf-8") if path.is_file() else ""
+        entries = tuple(
+            _entry(kernel, name, parameters, source) for kernel, name in zip(plan.kernels, names, strict=True)
+        )
     except (OSError, ValueError, LookupError, PlanError, CaptureError) as error:
         raise EmulatorError(f"{folder}: {error}; build the variant again") from None
     return Subject(plan, ptx, host, entries)
 
 
-def _entry(kernel: KernelPlan, name: str | None, parameters: dict[str, list[int]]) -> Entry:
+def _entry(kernel: KernelPlan, name: str | None, parameters: dict[str, list[int]], source: str) -> Entry:
     if name is None:
         raise ValueError(f"kernel.ptx has no kernel {kernel.name}, only {', '.join(parameters) or 'none'}")
-    return Entry(kernel, name, tuple(map_parameters(kernel, parameters[name])))
+    return Entry(kernel, name, tuple(map_parameters(kernel, parameters[name])), HostLines(source, kernel.name))
 
 
 def emulate(subject: Subject) -> Verdict:
@@ -121,6 +134,10 @@ def emulate(subject: Subject) -> Verdict:
         spent = time.process_time() - started
         return weigh(outcomes, sorted(differences), coverage.measure(programs), spent)
 
+    for case, launched in subject.huge():
+        differences |= set(launched.differences)
+        if launched.findings:
+            outcomes.append(Outcome(case.problem.name, 0, (), launched.findings))
     for case in subject.cases():
         prepared = subject.prepare(case)
         differences |= set(prepared.differences)

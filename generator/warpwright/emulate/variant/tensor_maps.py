@@ -1,27 +1,51 @@
-"""What the tensor maps of a launch mean: from the plan's copies and the operands, never from their 128 bytes.
+"""The tensor maps of a launch: decoded from their bytes, and held against what the plan's copies say.
 
 The kernel's host code makes one map per copy through a tensor map, in the plan's order, the contiguous mode innermost
-and then the copy's modes in their order. Beside each map it passes the extents that the map was made with, in the order
-of the modes: these are taken, since they need not be the operand's own (K = 0 is one column that nobody loads, and a
-map that is stored through ends with the last whole 16 bytes of a row). Where a mode has one element, or none, its
-stride means nothing: the host code then gives the smallest legal one.
+and then the copy's modes in their order; what it encoded is what runs. Two things about a map follow from the problem
+and not from the operand: the extents that the family says (K = 0 is one column that nobody loads, and a map that is
+stored through ends with the last whole 16 bytes of a row), and that the stride of a mode of one element means nothing.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from warpwright.build.launch_capture import TensorValue
 from warpwright.dtypes import dtype
-from warpwright.emulate.machine.findings import EmulatorError
-from warpwright.emulate.units.tma.tensor_map import TensorMap
-from warpwright.emulate.variant.operands import Operand, Operands
-from warpwright.plan.types import Copy, KernelPlan
+from warpwright.emulate.machine.findings import EmulatorError, Finding
+from warpwright.emulate.units.tma.encoding import BYTES, decode
+from warpwright.emulate.units.tma.tensor_map import TYPES, TensorMap
+from warpwright.emulate.variant.host_lines import HostLines
+from warpwright.plan.types import Argument, Copy, KernelPlan
 
-__all__ = ["MAP_BYTES", "map_parameters", "mapped", "tensor_maps"]
+__all__ = ["Given", "Maps", "map_parameters", "mapped", "read_maps"]
 
-MAP_BYTES = 128
-_UNIT = 16  # bytes: every stride of a tensor map is a multiple
+_BITS = {1: ("u8",), 2: ("u16",), 4: ("u32", "s32"), 8: ("u64", "s64")}
+
+
+@dataclass(frozen=True)
+class Given:
+    """An argument and the tensor that a call passes for it."""
+
+    argument: Argument
+    value: TensorValue
+
+    @property
+    def end(self) -> int:
+        """The address behind its last element."""
+        value, size = self.value, dtype(self.argument.dtype).bytes
+        reach = sum((extent - 1) * stride for extent, stride in zip(value.shape, value.strides, strict=True))
+        return value.address + (0 if 0 in value.shape else (reach + 1) * size)
+
+
+@dataclass(frozen=True)
+class Maps:
+    """The maps of one launch by parameter, as far as they can be run, and what is wrong with them."""
+
+    found: Mapping[int, TensorMap]
+    findings: tuple[Finding, ...]
 
 
 def mapped(kernel: KernelPlan) -> list[Copy]:
@@ -31,7 +55,7 @@ def mapped(kernel: KernelPlan) -> list[Copy]:
 
 def map_parameters(kernel: KernelPlan, parameter_bytes: Sequence[int]) -> list[int]:
     """Return which kernel parameters are tensor maps, in the order of `mapped`. Raises EmulatorError."""
-    found = [index for index, size in enumerate(parameter_bytes) if size == MAP_BYTES]
+    found = [index for index, size in enumerate(parameter_bytes) if size == BYTES]
     copies = mapped(kernel)
     if len(found) != len(copies):
         raise EmulatorError(
@@ -41,38 +65,85 @@ def map_parameters(kernel: KernelPlan, parameter_bytes: Sequence[int]) -> list[i
     return found
 
 
-def tensor_maps(
-    kernel: KernelPlan, parameters: Sequence[int], operands: Operands, values: Sequence[bytes]
-) -> dict[int, TensorMap]:
-    """Return the meaning of each tensor map by its parameter's index; `values` are the launch's parameters.
+def read_maps(
+    kernel: KernelPlan,
+    parameters: Sequence[int],
+    given: Mapping[str, Given],
+    extents: Mapping[str, Sequence[int]],
+    values: Sequence[bytes],
+    lines: HostLines,
+) -> Maps:
+    """Decode the maps among a launch's parameters, `values`, and compare each with the plan.
 
-    Raises EmulatorError where no extents are passed beside a map.
+    `given`: the tensors by name; `extents`: those of each map's tensor, in the order of the copy's modes.
     """
-    found = {}
-    for index, copy in zip(parameters, mapped(kernel), strict=True):
-        operand = operands.tensors[copy.tensor]
-        modes = copy.modes or operand.argument.shape
-        extents = struct.Struct(f"<{len(modes)}i")
-        beside = values[index + 1] if index + 1 < len(values) else b""
-        if len(beside) != extents.size:
-            raise EmulatorError(
-                f"{kernel.name}: parameter {index + 1} should hold the extents {', '.join(modes)} of {copy.tensor} in"
-                f" {extents.size} B: it has {len(beside)} B"
-            )
-        found[index] = _describe(copy, operand, dict(zip(modes, extents.unpack(beside), strict=True)))
-    return found
+    found, findings = {}, []
+    for number, (index, copy) in enumerate(zip(parameters, mapped(kernel), strict=True)):
+        whose = f"the tensor map of {copy.tensor} (parameter {index} of {kernel.name})"
+        try:
+            seen = found[index] = decode(values[index])
+        except EmulatorError as error:
+            text = f"{whose} is none that can be copied through: {error}"
+            findings.append(_finding(copy.tensor, "bytes", text, lines.of_map(number)))
+            continue
+        differences = _differences(copy, given, tuple(extents[copy.tensor]), seen)
+        for what, want, got in differences:
+            text = f"{whose} has {what} {got}, expected {want}"
+            findings.append(_finding(copy.tensor, what, text, lines.of_map(number)))
+    return Maps(found, tuple(findings))
 
 
-def _describe(copy: Copy, operand: Operand, extents: dict[str, int]) -> TensorMap:
-    argument, size = operand.argument, dtype(copy.dtype).bytes
-    order = sorted(extents, key=lambda mode: mode != argument.contiguous)
-    strides = {mode: stride * size for mode, stride in zip(argument.shape, operand.strides, strict=True)}
-    own = dict(zip(argument.shape, operand.view.shape, strict=True))
-    return TensorMap(
-        address=operand.address,
-        extents=tuple(extents[mode] for mode in order),
-        strides=tuple(strides[mode] if own[mode] > 1 else _UNIT for mode in order[1:]),
-        box=copy.box,
-        element=size,
-        swizzle=copy.swizzle,
-    )
+def _finding(tensor: str, what: str, text: str, where: Sequence[str]) -> Finding:
+    return Finding("tensor-map", "\n  ".join([text, *where]), about=f"{tensor}: {what}")
+
+
+def _differences(
+    copy: Copy, given: Mapping[str, Given], extents: tuple[int, ...], seen: TensorMap
+) -> Iterator[tuple[str, str, str]]:
+    """(property, expected, found) of each that is not as the plan says."""
+    argument, value = given[copy.tensor].argument, given[copy.tensor].value
+    size = dtype(copy.dtype).bytes
+    named = dict(zip(copy.modes or argument.shape, extents, strict=True))
+    modes = sorted(named, key=lambda mode: mode != argument.contiguous)
+    strides = dict(zip(argument.shape, value.strides, strict=True))
+    if seen.address != value.address:
+        yield "address", f"{value.address:#x}, that of {copy.tensor}", _place(seen.address, given)
+    if len(seen.extents) != len(modes):
+        yield "rank", f"{len(modes)}: {', '.join(modes)}, innermost first", str(len(seen.extents))
+        return
+    for axis, mode in enumerate(modes):
+        if seen.extents[axis] != named[mode]:
+            yield f"the extent of {mode}", str(named[mode]), str(seen.extents[axis])
+        if axis and named[mode] > 1 and seen.strides[axis - 1] != strides[mode] * size:
+            yield f"the stride of {mode}", f"{strides[mode] * size} B", f"{seen.strides[axis - 1]} B"
+    types = (copy.dtype,) if copy.dtype in TYPES else _BITS[size]
+    pairs: list[tuple[str, Any, Any]] = [
+        ("the box", copy.box, seen.box),
+        ("the swizzle", copy.swizzle, seen.swizzle),
+        ("elements of", " or ".join(types), " or ".join(types) if seen.type in types else seen.type),
+        ("traversal strides", (), seen.steps),
+        ("outside the tensor", "zero", seen.fill),
+    ]
+    for what, want, got in pairs:
+        if want != got:
+            yield what, str(want or "none"), str(got or "none")
+    # Where D has no whole 16 bytes, the map has some all the same, and nothing is stored through it.
+    due = sum((extent - 1) * strides[mode] * size for mode, extent in named.items()) + size
+    beyond = _end(seen) - max(given[copy.tensor].end, value.address + due)
+    if beyond > 0:
+        yield "elements up to", f"the end of {copy.tensor}", f"{beyond} B beyond it"
+
+
+def _end(seen: TensorMap) -> int:
+    """The address behind the last element of a map."""
+    strides = (seen.element, *seen.strides)
+    return seen.address + seen.element + sum((e - 1) * s for e, s in zip(seen.extents, strides, strict=True))
+
+
+def _place(address: int, given: Mapping[str, Given]) -> str:
+    """Where an address lies, in words."""
+    below = [each for each in given.values() if each.value.address <= address < max(each.end, each.value.address + 1)]
+    if not below:
+        return f"{address:#x}, in no tensor"
+    (owner,) = below[:1]
+    return f"{address:#x}, byte {address - owner.value.address} of {owner.argument.name}"

@@ -18,9 +18,11 @@ from warpwright.record import STATUSES
 
 __all__ = ["STATUS_OF", "Defect", "Verdict", "weigh"]
 
-#: What a finding makes of a variant: the emulator's kinds, and those that the output shows.
+#: What a finding makes of a variant: the emulator's kinds, and those that the launch and the output show.
 STATUS_OF: Mapping[str, str] = {
     **{name: kind.status for name, kind in KINDS.items()},
+    "tensor-map": "crash",
+    "launch": "incorrect",
     "unwritten": "incorrect",
     "wrong-result": "incorrect",
 }
@@ -60,7 +62,7 @@ class Verdict:
         for defect in self.defects:
             lines = places.lines(defect.finding.lines)
             place = lines if all(lines) else defect.finding.lines
-            alike.setdefault((defect.finding.kind, *place), []).append(defect)
+            alike.setdefault((defect.finding.kind, defect.finding.about, *place), []).append(defect)
         defects = tuple(_located(places, *same) for same in alike.values())
         told = [{**_defect(d), "source_lines": places.lines(d.finding.lines)} for d in defects]
         return replace(self, defects=defects, figures={**self.figures, "defects": told})
@@ -83,7 +85,7 @@ def weigh(
     defects: dict[tuple[object, ...], Defect] = {}
     for outcome in outcomes:
         for finding in outcome.findings:
-            place = finding.lines or outcome.case
+            place = finding.lines or finding.about or outcome.case
             defects.setdefault((finding.kind, place), Defect(outcome.case, outcome.seed, finding))
     ordered = sorted(defects.values(), key=lambda d: STATUSES.index(STATUS_OF[d.finding.kind]))
     status = STATUS_OF[ordered[0].finding.kind] if ordered else "degraded" if differences else "correct"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from warpwright.device.problem import Case, Problem
 from warpwright.device.tensors import random_values
 from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
-from warpwright.families.copy.workload import cases, problems, reference
+from warpwright.families.copy.workload import cases, launch, problems, reference
 from warpwright.families.copy.workload.design import CopyDesign, chunks, whole
-from warpwright.families.running import Expected, Memo, Peer, Sample, Work, Workload
+from warpwright.families.running import Expected, Launched, Memo, Peer, Sample, Work, Workload
 from warpwright.plan.types import Argument, Plan
 
 __all__ = ["WORKLOAD"]
@@ -71,6 +71,12 @@ class _Copy:
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         moved = whole(plan, problem.extents["N"])
         return {copy.tensor: moved for copy in plan.main.copies}
+
+    def launched(self, plan: Plan, problem: Problem, clusters: int) -> Sequence[Launched]:
+        return [launch.launched(plan, problem, clusters, self.scalars(plan, problem))]
+
+    def huge(self, plan: Plan) -> list[Case]:
+        return launch.huge(plan)
 
     def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
         """Return the device's own copy, which casts but does not multiply: nothing of torch's is faster."""

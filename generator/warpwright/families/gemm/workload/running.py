@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -11,9 +11,9 @@ from warpwright.device.tensors import random_values
 from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
 from warpwright.epilogue.reference import Chain
-from warpwright.families.gemm.workload import cases, copied, peer, problems, reference
+from warpwright.families.gemm.workload import cases, copied, launch, peer, problems, reference
 from warpwright.families.gemm.workload.design import GemmDesign
-from warpwright.families.running import Expected, Memo, Peer, Sample, Work, Workload
+from warpwright.families.running import Expected, Launched, Memo, Peer, Sample, Work, Workload
 from warpwright.plan.types import Argument, Plan
 
 __all__ = ["WORKLOAD"]
@@ -79,6 +79,12 @@ class _Gemm:
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         unread = self.unread(plan, problem)
         return {name: 0 if name in unread else count for name, count in copied.copied(plan, problem).items()}
+
+    def launched(self, plan: Plan, problem: Problem, clusters: int) -> Sequence[Launched]:
+        return [launch.launched(plan, problem, clusters, self.scalars(plan, problem))]
+
+    def huge(self, plan: Plan) -> list[Case]:
+        return launch.huge(plan.design)
 
     def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
         return peer.vendor_product(torch, *(tensors[name] for name in "abd"))

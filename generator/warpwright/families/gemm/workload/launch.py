@@ -1,0 +1,68 @@
+"""What a GEMM's kernel must be launched with, and the problems at which only that is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from warpwright.device.problem import Case, Problem
+from warpwright.dtypes import dtype
+from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.gemm.workload.problems import multiplication
+from warpwright.families.running import Launched, View
+from warpwright.plan.types import Plan
+
+__all__ = ["huge", "launched"]
+
+_LIMIT = 132  # clusters in flight, as many as an H200 has SMs
+_LARGEST = 2**31 - 1
+
+
+def launched(plan: Plan, problem: Problem, clusters: int, scalars: Mapping[str, float]) -> Launched:
+    """Return grid, extents and by-value parameters, in whole numbers of any size."""
+    d: GemmDesign = plan.design
+    m, n, k, batches = (problem.extents[mode] for mode in "MNKL")
+    tiles = -(-m // (d.tile_m * d.cluster_m)), -(-n // (d.tile_n * d.cluster_n)), batches
+    count = tiles[0] * tiles[1] * tiles[2]
+    depth = max(k, 1)  # nothing is loaded of an empty K, but a map has no empty extents
+    maps = {"a": (m, depth, batches), "b": (n, depth, batches), "c": (m, n, batches), "d": _stored(plan, problem)}
+    vectors = [(a.name, View(a.name, a.shape)) for a in plan.arguments if a.kind == "vector"]
+    walked = [("cluster_tiles", count)] if d.persistent else []
+    return Launched(
+        grid=(d.cluster_m * (min(count, clusters) if d.persistent else count), d.cluster_n, 1),
+        maps=maps,
+        values=(
+            ("d_mnl", View("d", ("M", "N", "L"))),
+            *vectors,
+            *scalars.items(),
+            *(("clusters", extent) for extent in tiles),
+            *walked,
+            ("k_tiles", -(-k // d.tile_k)),
+        ),
+    )
+
+
+def _stored(plan: Plan, problem: Problem) -> tuple[int, ...]:
+    """D as TMA stores it: to its last whole 16 bytes along the contiguous mode, one of them at least."""
+    output = next(argument for argument in plan.arguments if argument.output)
+    unit = 16 // dtype(output.dtype).bytes
+    extents = {mode: problem.extents[mode] for mode in "MNL"}
+    extents[output.contiguous] = max(extents[output.contiguous] // unit, 1) * unit
+    return tuple(extents.values())
+
+
+def huge(design: GemmDesign) -> list[Case]:
+    """Return the problems; padding counts 16 bytes, added to each row and to each batch."""
+    k, problem = design.tile_k, multiplication
+    found = [
+        problem("huge_d", 46411, 46419, 2 * k + 1),  # M N > 2^31
+        problem("huge_k", 2 * design.tile_m + 1, 2 * design.tile_n + 1, 5000 * k + 1),
+        # Batches apart by more than 2^31 bytes and 2^32 bytes, and by more than as many elements.
+        *(problem(f"far_batches_{bits}", 33, 41, k + 1, 3, padding=(1 << bits - 4) // 30) for bits in (32, 33, 35, 36)),
+        # Rows apart by more: of 2^36 bytes, with 2^40 as what a tensor map holds.
+        *(problem(f"far_rows_{bits}", 5, 7, 6, 2, padding=1 << bits - 4) for bits in (32, 33, 36)),
+        problem("many_batches", 3, 5, 7, 70001),
+    ]
+    if design.persistent:  # else the grid has as many clusters, beyond what a device takes
+        longest = {"long_m": (_LARGEST, 8, 8), "long_n": (8, _LARGEST, 8), "long_k": (8, 8, _LARGEST)}
+        found += [problem(name, *extents) for name, extents in longest.items()]
+    return [Case(each, _LIMIT, 0, ()) for each in found]
