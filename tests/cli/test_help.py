@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Cli
 
 COMMANDS = (
-    *("run", "new", "plan", "explain", "rules", "schema", "generate", "build", "emulate", "validate", "bench"),
+    *("run", "new", "plan", "explain", "rules", "schema", "generate", "build", "emulate", "check", "validate", "bench"),
     *("list", "show", "clean", "bundle", "import", "ledger", "doctor", "ci"),
 )
 

@@ -185,6 +185,23 @@ def test_registers_of_a_load_are_not_ready_before_its_wait() -> None:
     assert with_mma(copied).kinds == ["tcgen05-registers"]
 
 
+def test_the_use_of_registers_can_be_taken_for_the_wait_for_their_load() -> None:
+    """What ptxas does of itself: each load ends where one of its registers, or a copy, is first used."""
+    loose = frozenset({"tcgen05-loads"})
+    other = move("ld", "32x32b", 4, 4, first=110)
+    idesc, image = instruction(128, 16), np.zeros(32768, np.uint8)
+
+    def kinds(body: str) -> list[str]:
+        return run(setup(A, B, idesc) + ST + WAIT_ST + body, {"i": image}, without=loose).kinds
+
+    use, used = " add.s32 %r200, %r100, 1;\n", " add.s32 %r200, %r112, 1;\n"
+    assert kinds(LD + use + SYNC + ST + WAIT_ST) == []
+    assert kinds(LD + " mov.b32 %r201, %r100;\n add.s32 %r202, %r201, 1;\n" + SYNC + ST + WAIT_ST) == []
+    assert kinds(LD + SYNC + ST + WAIT_ST) == ["race"]
+    assert kinds(LD + other + use + SYNC + ST + WAIT_ST) == ["race"]
+    assert kinds(LD + other + use + used + SYNC + ST + WAIT_ST) == []
+
+
 @pytest.mark.parametrize(("m", "n"), [(32, 16), (256, 16), (128, 264), (64, 0)])
 def test_the_shape_of_an_mma(m: int, n: int) -> None:
     assert "tcgen05" in with_mma(single(1, ISSUE, "ISSUED"), instruction(m, n)).kinds

@@ -203,6 +203,22 @@ def test_register_rules(issue: str, what: str) -> None:
     assert what in outcome.message("wgmma-registers")
 
 
+def test_moves_behind_the_fence_can_be_let_pass() -> None:
+    """Optimised PTX copies registers between the fence and the wgmma; arithmetic there is a fault all the same."""
+    image, a, b, product = small()
+    one = "MMA;\n" + COMMIT + WAIT.format(0)
+    loose = {"without": frozenset({"wgmma-moves"})}
+    moved = CLEAR + FENCE + one + " mov.b32 %r99, %r100;\n mov.b32 %r100, %r99;\n" + KEEP + one
+    assert run_mma(image, a, b, 16, issue=moved)[0].kinds == ["wgmma-registers"]
+    outcome, d = run_mma(image, a, b, 16, issue=moved, **loose)
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, 2 * product)
+    computed = moved.replace("mov.b32 %r100, %r99", "add.f32 %r100, %r99, %r99")
+    assert run_mma(image, a, b, 16, issue=computed, **loose)[0].kinds == ["wgmma-registers"]
+    early = CLEAR + FENCE + "MMA;\n" + COMMIT + " mov.b32 %r99, %r100;\n" + WAIT.format(0)
+    assert run_mma(image, a, b, 16, issue=early, **loose)[0].kinds == ["wgmma-registers"]
+
+
 def test_pending_groups() -> None:
     image, a, b, product = small()
     outcome, d = run_mma(image, a, b, 16, issue=CLEAR + FENCE + "MMA;\n" + COMMIT + KEEP + "MMA;\n" + COMMIT

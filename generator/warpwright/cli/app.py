@@ -21,7 +21,7 @@ __all__ = ["Commands", "ConfigArgument", "JobsOption", "JsonOption", "OnlyOption
 
 #: The help lists commands in this order: the main job, its steps, what they left, the machine, the project.
 _ORDER = (
-    *("run", "new", "plan", "explain", "rules", "schema", "generate", "build", "emulate", "validate", "bench"),
+    *("run", "new", "plan", "explain", "rules", "schema", "generate", "build", "emulate", "check", "validate", "bench"),
     *("list", "show", "clean", "bundle", "import", "ledger", "doctor", "ci"),
 )
 

@@ -28,7 +28,8 @@ def status_style(status: str) -> str:
 
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural where there is not exactly one."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    ending = "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun}{'' if number == 1 else ending}"
 
 
 def say(text: str, style: str = "") -> None:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 RESERVED = 1024  # bytes at the start of shared memory that the system keeps: dynamic shared memory starts above
 RANK_SHIFT = 24
 OFFSET = (1 << RANK_SHIFT) - 1
-SHARED_WINDOW = 1 << 40  # generic addresses of shared memory and of kernel parameters, far from any buffer
-PARAM_WINDOW = 1 << 41
-LOCAL_WINDOW = 1 << 42  # and of the memory of each thread
+SHARED_WINDOW = 1 << 56  # generic addresses of shared memory and of parameters: no process has memory there
+PARAM_WINDOW = 1 << 57
+LOCAL_WINDOW = 1 << 58  # and of the memory of each thread
 SWIZZLE_MASKS = {"none": 0, "32B": 1, "64B": 3, "128B": 7}
 
 

@@ -30,7 +30,7 @@ class Buffer:
 
 
 class GlobalMemory:
-    """The buffers of one launch. Addresses must lie below 2^40 and must not overlap."""
+    """The buffers of one launch. Addresses must lie below 2^56 and must not overlap."""
 
     def __init__(self) -> None:
         self.buffers: dict[str, Buffer] = {}

@@ -14,7 +14,7 @@ from pathlib import Path
 from warpwright.emulate.ptx.reader import PtxError, parse
 from warpwright.emulate.ptx.syntax import Instruction, Kernel, Operand, Symbol
 
-__all__ = ["LINE_OPTION", "Place", "Places", "find_places", "read_places"]
+__all__ = ["LINE_OPTION", "Place", "Places", "find_places", "read_places", "shown"]
 
 #: Option of cute.compile.
 LINE_OPTION = "--generate-line-info"
@@ -26,14 +26,15 @@ _MENTION = re.compile(r"PTX line (\d+)(?:: (?:@\S+ )?([\w.:]+)[^\n]*)?")
 
 @dataclass(frozen=True)
 class Place:
-    """A line of kernel.py; not `exact`: the nearest one above, as the compiler left the instruction itself without."""
+    """A line of a source; not `exact`: the nearest one above, as the compiler left the instruction itself without."""
 
     line: int
     text: str
     exact: bool = True
+    file: str = _NAME
 
     def __str__(self) -> str:
-        return f"{'' if self.exact else 'near '}{_NAME}:{self.line}"
+        return f"{'' if self.exact else 'near '}{self.file}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def read_places(ptx: str, located: str, source: str) -> Places:
                 line = 0
             near = line or (0 if index in starts else near)
             if 0 < near <= len(lines):
-                places[instruction.line] = Place(near, _shown(lines[near - 1]), bool(line))
+                places[instruction.line] = Place(near, shown(lines[near - 1]), bool(line))
     return Places(places)
 
 
@@ -127,6 +128,7 @@ def _line(instruction: Instruction, columns: bool) -> int:
     return 0
 
 
-def _shown(line: str) -> str:
+def shown(line: str) -> str:
+    """A line of a source as reports have it: without its indentation, and not too long."""
     text = line.strip()
     return text if len(text) <= _TEXT else text[: _TEXT - 3] + "..."

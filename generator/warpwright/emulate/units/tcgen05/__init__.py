@@ -22,7 +22,10 @@ UNIT = Unit(
         "tensor-memory": Kind("tensor memory allocated, freed or addressed wrongly, or never freed", "crash"),
         "tcgen05-registers": Kind("registers used that a tcgen05.ld may not have filled yet", "incorrect"),
     },
-    rules={memory.FENCES: "tensor memory wants tcgen05.fence beside barriers; without, barriers alone order it"},
+    rules={
+        memory.FENCES: "tensor memory wants tcgen05.fence beside barriers; without, barriers alone order it",
+        copies.LOADS: "registers that a tcgen05.ld fills want tcgen05.wait::ld; without, their first use waits",
+    },
     arrange=arrange,
     before=before,
     at_end=memory.report_leaks,

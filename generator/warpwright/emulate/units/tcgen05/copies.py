@@ -25,6 +25,9 @@ from warpwright.emulate.units.tcgen05.memory import (
     memory_of,
 )  # fmt: skip
 
+#: A rule that can be left out: registers that are loaded want tcgen05.wait::ld. The assembler also waits for a load
+#: where its registers are first used, and production kernels rely on that.
+LOADS = "tcgen05-loads"
 _T = np.arange(32)
 #: shape: (registers of .x1, columns of .x1, lane and column of each thread, lane and column of each register of .x1)
 _SHAPES: dict[str, tuple[int, int, Array, Array, list[int], list[int]]] = {
@@ -83,10 +86,28 @@ def _event(memory: TensorMemory, warp: Warp, what: Source) -> int:
 
 
 class Loading:
-    """Registers of a warp that a tcgen05.ld still fills."""
+    """Registers of a warp that a tcgen05.ld still fills: `loads` has those of each, with the copies of them."""
 
     def __init__(self, _warp: Warp) -> None:
         self.names: frozenset[str] = frozenset()
+        self.loads: list[frozenset[str]] = []
+
+    def fill(self, names: frozenset[str]) -> None:
+        self.loads = [load - names for load in self.loads] + [names]
+        self.names |= names
+
+    def copy(self, source: frozenset[str], target: frozenset[str]) -> None:
+        self.loads = [load if load.isdisjoint(source) else load | target for load in self.loads]
+        self.names |= target
+
+    def use(self, names: frozenset[str]) -> bool:
+        """End the loads of `names`; returns whether none is left."""
+        self.loads = [load for load in self.loads if load.isdisjoint(names)]
+        self.names = frozenset().union(*self.loads)
+        return not self.loads
+
+    def clear(self) -> None:
+        self.names, self.loads = frozenset(), []
 
 
 def tcgen05_ld(
@@ -97,7 +118,7 @@ def tcgen05_ld(
     memory, lanes, columns, cells = _locate(f, number, address, shape, repeat, pack, "tcgen05.ld")
     visible = memory.thread(warp).visible(warp)
     access(memory, warp, number, cells, _event(memory, warp, LD), visible, False)
-    warp.own(Loading).names |= names
+    warp.own(Loading).fill(names)
     found: Array = memory.words[lanes, columns]
     if pack:
         found = (found & 0xFFFF) | memory.words[lanes, columns + 1] << 16
@@ -120,15 +141,19 @@ def tcgen05_wait(f: Fiber, number: int, load: bool) -> None:
     warp = f.warp
     if f.mask != warp.alive:
         warp.machine.fault("convergence", warp, number, "tcgen05.wait needs all lanes of the warp", fatal=True)
+    _complete(warp, LD if load else ST)
+    if load:
+        warp.own(Loading).clear()
+
+
+def _complete(warp: Warp, what: Source) -> None:
+    """The warp's loads, or stores, so far are over."""
     thread = memory_of(warp.cta).thread(warp)
-    what = LD if load else ST
     if thread.open[what] >= 0:
         thread.done |= 1 << thread.open[what]
         thread.open[what] = -1
         if FENCES in warp.machine.options.without:
             warp.learn(thread.done, thread.done)
-    if load:
-        warp.own(Loading).names = frozenset()
 
 
 def tcgen05_fence(f: Fiber, before: bool) -> None:
@@ -147,11 +172,15 @@ def tcgen05_move(loading: Loading, moves: tuple[tuple[frozenset[str], frozenset[
     """Registers are copied, each (from, to): where a tcgen05.ld still fills the first, the others are as unready."""
     for source, target in moves:
         if not loading.names.isdisjoint(source):
-            loading.names |= target
+            loading.copy(source, target)
 
 
 def tcgen05_touch(warp: Warp, number: int, names: frozenset[str]) -> None:
-    """Registers are used that a tcgen05.ld may not have filled."""
+    """Registers are used that a tcgen05.ld may not have filled. Without the rule, their use waits for that load."""
+    if LOADS in warp.machine.options.without:
+        if warp.own(Loading).use(names):
+            _complete(warp, LD)
+        return
     in_flight = ", ".join(sorted(warp.own(Loading).names & names)[:3])
     text = f"registers that a tcgen05.ld still fills are used ({in_flight})\n  what would order them: tcgen05.wait::ld"
     warp.machine.fault("tcgen05-registers", warp, number, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpwright.emulate.machine.findings import Kind
 from warpwright.emulate.translate.unit import Unit
-from warpwright.emulate.units.wgmma.accumulators import Accumulators, arrange, before
+from warpwright.emulate.units.wgmma.accumulators import MOVES, Accumulators, arrange, before
 from warpwright.emulate.units.wgmma.emit import OPCODES
 from warpwright.emulate.units.wgmma.products import (
     check_waited,
@@ -26,6 +26,7 @@ UNIT = Unit(
             "registers of sums or of A touched while a wgmma still owns them, or without wgmma.fence", "incorrect"
         ),
     },
+    rules={MOVES: "a move of accumulator registers wants a wgmma.fence behind it; without, other accesses alone do"},
     arrange=arrange,
     before=before,
     at_exit=check_waited,

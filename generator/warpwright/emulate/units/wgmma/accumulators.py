@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from warpwright.emulate.translate.writer import BlockWriter
 
 
+#: A rule that can be left out: a `mov` is an access like any other. Optimised PTX has such moves behind the fence (the
+#: phi nodes of a loop), which the assembler turns into no instruction at all.
+MOVES = "wgmma-moves"
+
+
 @dataclass
 class Arranged:
     """The accumulators of a kernel. `sets`: (first row, columns) of each. `of`: register -> its set. `lists`: the
@@ -96,6 +101,10 @@ def _with(opcode: str, prepared: list[list[Node]]) -> Iterator[Node]:
     return (n for nodes in prepared for n in nodes if n.instruction.opcode.startswith(opcode))
 
 
+def _moves(nodes: list[Node]) -> bool:
+    return all(node.instruction.parts[0] == "mov" for node in nodes)
+
+
 def before(w: BlockWriter, group: list[Node], arranged: Arranged) -> None:
     """Accumulators must be in their registers before ordinary instructions use them; fragments of A are written."""
     if not arranged.of:
@@ -109,10 +118,12 @@ def before(w: BlockWriter, group: list[Node], arranged: Arranged) -> None:
         return
     written = {which for node in group for name in node.defs for which in arranged.fragments.get(name, ())}
     if written:
-        w.lines.append(f"wgmma_overwrite(w, {tuple(sorted(written))}, {group[0].number})")
+        own = [n for n in group if any(name in arranged.fragments for name in n.defs)]
+        w.lines.append(f"wgmma_overwrite(w, {tuple(sorted(written))}, {group[0].number}, {_moves(own)})")
     for which in sorted({arranged.of[n] for node in group for n in (*node.uses, *node.defs) if n in arranged.of}):
         write = any(arranged.of.get(n) == which for node in group for n in node.defs)
         w.heads["accumulators"] = "w.own(Accumulators).sets"
         w.lines.append(f"a = accumulators[{which}]")
+        own = [n for n in group if any(arranged.of.get(name) == which for name in (*n.uses, *n.defs))]
         test = "a.fenced or not a.fresh" if write else "a.fenced"
-        w.lines.append(f"if {test}: wgmma_touch(w, {which}, {group[0].number}, {write})")
+        w.lines.append(f"if {test}: wgmma_touch(w, {which}, {group[0].number}, {write}, {_moves(own)})")

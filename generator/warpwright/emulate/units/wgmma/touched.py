@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpwright.emulate.machine.state import Fiber, Warp
-from warpwright.emulate.units.wgmma.accumulators import Accumulators
+from warpwright.emulate.units.wgmma.accumulators import MOVES, Accumulators
 from warpwright.emulate.units.wgmma.products import Progress
 
 
@@ -15,8 +15,8 @@ def wgmma_fence(f: Fiber) -> None:
     accumulators.unfenced = [False] * len(accumulators.unfenced)
 
 
-def wgmma_touch(warp: Warp, which: int, number: int, write: bool) -> None:
-    """Ordinary instructions are about to read or write accumulator registers."""
+def wgmma_touch(warp: Warp, which: int, number: int, write: bool, moved: bool = False) -> None:
+    """Ordinary instructions are about to read or write accumulator registers; `moved`: nothing but moves."""
     mine = warp.own(Progress)
     accumulator = mine.accumulators[which]
     if accumulator.last > mine.done():
@@ -26,7 +26,8 @@ def wgmma_touch(warp: Warp, which: int, number: int, write: bool) -> None:
             "  what would order them: wgmma.wait_group"
         )
         warp.machine.fault("wgmma-registers", warp, number, text)
-    accumulator.fenced = False
+    if not (moved and MOVES in warp.machine.options.without):
+        accumulator.fenced = False
     if accumulator.stale:
         accumulator.stale = False
         rows = 16 * (warp.index % 4)
@@ -35,11 +36,12 @@ def wgmma_touch(warp: Warp, which: int, number: int, write: bool) -> None:
         accumulator.fresh = True
 
 
-def wgmma_overwrite(warp: Warp, fragments: tuple[int, ...], number: int) -> None:
-    """An ordinary instruction is about to write registers that hold fragments of A."""
+def wgmma_overwrite(warp: Warp, fragments: tuple[int, ...], number: int, moved: bool) -> None:
+    """Ordinary instructions are about to write registers that hold fragments of A; `moved`: nothing but moves."""
     mine, accumulators = warp.own(Progress), warp.own(Accumulators)
     for which in fragments:
-        accumulators.unfenced[which] = True
+        if not (moved and MOVES in warp.machine.options.without):
+            accumulators.unfenced[which] = True
         if accumulators.readers[which] > mine.done():
             text = (
                 "registers that hold A are overwritten while a wgmma that reads them is in flight\n    "

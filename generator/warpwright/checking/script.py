@@ -1,0 +1,67 @@
+"""The process that runs a program with the emulator in the place of a GPU: what `warpwright check` starts.
+
+    python -m warpwright.checking.script REPORT OPTIONS PROGRAM [ARGUMENT ...]
+
+OPTIONS are JSON (see `emulated_gpu`). REPORT is written whatever happens to the program: what was found up to then, and
+how the program ended. The program sees its own folder first on its import path, its arguments, and __main__ as its
+name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+__all__ = ["run_program"]
+
+
+def run_program(program: Path, arguments: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    """Run a program and return what is to be reported, as data.
+
+    ended: "returned", "exited" (with a code), "raised", "stopped" (by a finding that nothing sensible follows) or
+    "unsupported" (the emulator cannot go on); words: what was said then.
+    """
+    from warpwright.checking.declared import run_declared
+    from warpwright.checking.errors import CheckError, FindingsError
+    from warpwright.checking.session import emulated_gpu
+    from warpwright.emulate import EmulatorError, PtxError
+
+    sys.argv = [str(program), *arguments]
+    sys.path.insert(0, str(program.resolve().parent))
+    ended, words, code = "returned", "", 0
+    with emulated_gpu(**options) as gpu:
+        try:
+            names = runpy.run_path(str(program), run_name="__main__")
+            run_declared(gpu, names)
+        except SystemExit as error:
+            ended, code = "exited", error.code if isinstance(error.code, int) else int(error.code is not None)
+            words = error.code if isinstance(error.code, str) else ""
+        except FindingsError:
+            ended = "stopped"
+        except (CheckError, EmulatorError, PtxError) as error:
+            ended, words = "unsupported", str(error)
+            if os.environ.get("WARPWRIGHT_TRACEBACK"):
+                traceback.print_exc()
+        except BaseException as error:
+            ended, words = "raised", f"{type(error).__name__}: {error}"
+            traceback.print_exc()
+        return {**gpu.summary.data(), "ended": ended, "words": words, "code": code, "timelines": gpu.timelines}
+
+
+def _main() -> None:
+    report, options, program, *arguments = sys.argv[1:]
+    found = run_program(Path(program), arguments, json.loads(options))
+    sys.stdout.flush()
+    Path(report).write_text(json.dumps(found, default=str), encoding="utf-8")
+    # What compiled code has registered to happen at the end would find no runtime any more.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _main()

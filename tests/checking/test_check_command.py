@@ -1,0 +1,92 @@
+"""The command `warpwright check`: programs as they stand, programs that declare, and what it exits with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.checking.programs import PROGRAMS
+
+pytestmark = pytest.mark.slow
+
+
+def check(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "warpwright", "check", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=cwd)
+
+
+def test_a_right_program() -> None:
+    done = check("--json", PROGRAMS / "vector_add.py", "--elements", 200)
+    assert done.returncode == 0, done.stderr
+    assert "PASS" in done.stderr
+    found = json.loads(done.stdout)
+    (launch,) = found["launches"]
+    assert (found["arch"], found["status"], found["ended"]) == ("sm_90a", "correct", "returned")
+    assert launch["kernel"].startswith("vector_add_kernel (vector_add.py:")
+    assert (launch["grid"], launch["runs"]) == ([2, 1, 1], 2)
+
+
+def test_a_program_that_reads_too_far() -> None:
+    done = check("--seeds", 1, PROGRAMS / "vector_add.py", "--extra", 1)
+    assert done.returncode == 1
+    assert "global-bounds (launch 0): read of 4 bytes" in done.stderr
+    assert "1200 bytes from the start of 'a', which has 1200 bytes" in done.stderr
+    assert "c[i] = a[i] + b[i]" in done.stderr
+    assert "1 launch for sm_90a: 1 finding, 0 notes" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_program_whose_own_comparison_fails(tmp_path: Path) -> None:
+    """What it computes is not what it wants: the program says so, and that counts."""
+    done = check(PROGRAMS / "vector_add.py", "--extra", -1)
+    assert done.returncode == 1
+    assert "the program raised AssertionError" in done.stderr
+
+
+DECLARED = """\
+import sys; sys.path.insert(0, {folder!r})
+import numpy as np
+import cutlass.cute as cute
+from vector_add import vector_add_kernel
+
+@cute.jit
+def add(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
+    vector_add_kernel(a, b, c, cute.size(c) + {extra}).launch(grid=[2, 1, 1], block=[128, 1, 1])
+
+a, b, c = (np.full(200, value, np.float32) for value in (1, 2, 0))
+check = {{"function": add, "arguments": [a, b, c], "outputs": {{"c": c}}, "reference": lambda: a + b}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("extra", "code", "words"), [(0, 0, "0 findings"), (-1, 1, "1 of 200 elements of c are wrong")]
+)
+def test_a_program_that_declares_what_is_to_be_checked(tmp_path: Path, extra: int, code: int, words: str) -> None:
+    program = tmp_path / "declared.py"
+    program.write_text(DECLARED.format(folder=str(PROGRAMS), extra=extra))
+    done = check(program)
+    assert (done.returncode, words in done.stderr) == (code, True), done.stderr
+
+
+def test_what_cannot_be_checked(tmp_path: Path) -> None:
+    assert "no such file" in check(tmp_path / "none.py").stderr
+    (tmp_path / "idle.py").write_text("print('nothing')\n")
+    done = check(tmp_path / "idle.py")
+    assert (done.returncode, "launched no kernel" in done.stderr) == (2, True)
+    (tmp_path / "asks.py").write_text("from cuda.bindings import driver\ndriver.cuGraphCreate(0)\n")
+    done = check("asks.py", cwd=tmp_path)
+    assert (done.returncode, "calls cuGraphCreate, for which there is no stand-in" in done.stderr) == (2, True)
+    (tmp_path / "dies.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n")
+    done = check("dies.py", cwd=tmp_path)
+    assert (done.returncode, "ended with signal 9" in done.stderr) == (2, True)
+
+
+def test_a_timeline(tmp_path: Path) -> None:
+    done = check("--trace", tmp_path / "t.json", PROGRAMS / "vector_add.py")
+    assert done.returncode == 0, done.stderr
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    assert events[0]["args"]["name"].startswith("launch 0: vector_add_kernel")

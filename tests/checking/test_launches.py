@@ -1,0 +1,133 @@
+"""A compiled function is launched in the emulator: right kernels pass, and each mistake is found at its line."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.checking.programs import PROGRAMS, loaded
+from warpwright.checking import FindingsError, Gpu, emulated_gpu
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def ring() -> ModuleType:
+    return loaded("ring")
+
+
+@pytest.fixture
+def gpu() -> Iterator[Gpu]:
+    with emulated_gpu("sm_90a") as made:
+        yield made
+
+
+def run_ring(gpu: Gpu, ring: ModuleType, fault: str = "") -> tuple[Any, Any]:
+    from cutlass import cute
+    from cutlass.cute.runtime import from_dlpack
+
+    x = np.arange(5 * ring.ELEMENTS, dtype=np.float32)
+    y = gpu.empty(x.shape, np.float32)
+    tensors = [from_dlpack(each, assumed_align=16).mark_layout_dynamic() for each in (x, y)]
+    cute.compile(ring.ring, *tensors, fault)(*tensors)
+    return x, y
+
+
+def test_a_right_kernel_computes_and_nothing_is_found(gpu: Gpu, ring: ModuleType) -> None:
+    x, y = run_ring(gpu, ring)
+    gpu.check("y", y, 2 * x)
+    gpu.raise_for_findings()
+    (launch,) = gpu.launches
+    assert launch.kernel.startswith("ring_kernel (ring.py:")
+    assert (launch.grid, launch.block, launch.cluster) == ((1, 1, 1), (96, 1, 1), (1, 1, 1))
+    assert launch.shared_bytes >= 3 * ring.BYTES
+    assert 8 <= launch.registers <= 255
+    assert launch.status == "correct"
+    assert launch.notes == []
+
+
+#: mistake -> what its line says, or that of the copy or access that it lets go wrong
+LINES = {
+    "no wait for full": "x_smem[i * LANES + lane, warp, stage] * 2",
+    "no wait for empty": "cp_async_bulk_shared_cluster_global",
+    "no fence before the store": "cp_async_bulk_global_shared_cta",
+    "one arrival too many expected": "mbarrier_wait(empty",
+    "too many bytes expected": "mbarrier_wait(full",
+    "no barrier after init": "mbarrier_wait(empty",
+    "no wait for the store": "cp_async_bulk_global_shared_cta",
+    "one stage too far": "x_smem[i * LANES + lane, warp, stage] * 2",
+    "one chunk too many": "cp_async_bulk_shared_cluster_global",
+}
+
+
+@pytest.mark.parametrize("fault", LINES)
+def test_each_mistake_is_found_at_its_line(gpu: Gpu, ring: ModuleType, fault: str) -> None:
+    assert LINES.keys() == ring.FAULTS.keys()
+    with contextlib.suppress(FindingsError):  # where the finding ended the launch
+        run_ring(gpu, ring, fault)
+    found = [finding for finding in gpu.findings if finding.kind == ring.FAULTS[fault]]
+    assert found, gpu.findings
+    named = [line for finding in found for line in finding.lines]
+    texts = [linecache.getline(str(PROGRAMS / "ring.py"), int(line.partition(":")[2])) for line in named]
+    assert any(LINES[fault] in text for text in texts), named
+    assert all(line.partition(":")[2] in finding.text for finding in found for line in finding.lines)
+
+
+def test_what_a_kernel_leaves_unwritten_is_found(gpu: Gpu, ring: ModuleType) -> None:
+    from cutlass import cute
+    from cutlass.cute.runtime import from_dlpack
+
+    x, y = np.ones(3 * ring.ELEMENTS, np.float32), gpu.empty(3 * ring.ELEMENTS, np.float32)
+    tensors = [from_dlpack(each, assumed_align=16).mark_layout_dynamic() for each in (x, y[: 2 * ring.ELEMENTS])]
+    cute.compile(ring.ring, *tensors, "")(*tensors)
+    gpu.check("y", y, 2 * x)
+    (finding,) = gpu.take_findings()
+    assert finding.kind == "unwritten"
+    assert f"{ring.ELEMENTS} of {3 * ring.ELEMENTS} elements of y were never written" in finding.text
+    assert f"the first at [{2 * ring.ELEMENTS}]" in finding.text
+
+
+def test_a_wrong_result_is_a_finding(gpu: Gpu, ring: ModuleType) -> None:
+    x, y = run_ring(gpu, ring)
+    expected = 2 * x
+    expected[7] = np.nan
+    gpu.check("y", y, expected)
+    (finding,) = gpu.take_findings()
+    assert finding.kind == "wrong-result"
+    assert "1 of 1280 elements of y are wrong; the first, y[7], is 14, expected nan" in finding.text
+    gpu.check("y", y, 2 * x + 1)
+    with pytest.raises(FindingsError, match="wrong-result"):
+        gpu.raise_for_findings()
+
+
+def test_the_dsl_and_cuda_are_as_before_when_it_is_over(ring: ModuleType) -> None:
+    import os
+
+    from cuda.bindings import driver, runtime
+    from cutlass.base_dsl.jit_executor import ExecutionArgs, JitFunctionArtifacts
+    from cutlass.cute.runtime import _Tensor
+    from cutlass.cutlass_dsl import CuTeDSL
+
+    def state() -> list[object]:
+        settings = CuTeDSL._get_dsl().envar
+        names = ("_arch", "keep_ptx", "keep_cubin", "lineinfo", "dump_dir", "shared_libs")
+        functions = (driver.cuInit, runtime.cudaMalloc, _Tensor.__init__, ExecutionArgs.generate_execution_args,
+                     JitFunctionArtifacts.__post_init__)  # fmt: skip
+        return [*(getattr(settings, name) for name in names), *functions, dict(os.environ)]
+
+    before = state()
+    with emulated_gpu("sm_90a") as gpu:
+        assert state() != before
+        run_ring(gpu, ring)
+    assert state() == before
+
+
+def test_an_arch_that_is_not_known_is_refused() -> None:
+    with pytest.raises(Exception, match="arch 'sm_1' is not known; there are sm_80"), emulated_gpu("sm_1"):
+        pass
