@@ -168,3 +168,19 @@ def test_no_arithmetic_gives_the_poison(dtype: str) -> None:
 
 def test_rounding_of_zero_is_zero() -> None:
     assert output_rounding(XP, np.zeros(1), np.zeros(1), "f16")[0] == 0
+
+
+def test_from_the_edge_of_overflow_on_a_finite_number_is_wrong() -> None:
+    """65520 lies half-way between 65504 and 65536, the even one, which f16 has no more."""
+    assert agree([INF, -INF], [65520.0, -65520.0]).wrong == 0
+    assert agree([65504.0], [65520.0]).wrong == 1
+    assert agree([65504.0, INF], [65520.0, 65520.0], error=1.0).wrong == 0
+
+
+def test_infinite_intermediate_results_are_certain_and_float32_overflows() -> None:
+    """relu makes 0 of -inf, whatever the bound on the sum was; 2^128 is beyond float32, so 2^-1 of it is infinite."""
+    plan = make_plan(d=("f32", "n"), epilogue=("alpha", "relu"))
+    values = np.array([[[-INF, INF, NAN, 2.0**128, 4.0]]])
+    got, error = Chain(plan).apply(XP, values, np.full(values.shape, INF), False, {"alpha": 0.5}, {}.__getitem__)
+    assert np.array_equal(got, [[[0, INF, NAN, INF, 2]]], equal_nan=True)
+    assert error.tolist() == [[[0, 0, 0, 0, INF]]]

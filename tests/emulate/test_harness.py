@@ -168,6 +168,6 @@ def test_each_launch_of_several_has_the_options_of_its_kernel(monkeypatch: pytes
         Call(Entry(kernel, kernel.name, (), HostLines("", kernel.name)), cast(Any, None), {}) for kernel in kernels
     )
     given = Case(problem("p", 1, 8, 8), 1, 1, (1,))
-    prepared = case.Prepared(given, Operands(GlobalMemory()), calls, {}, (), ())
+    prepared = case.Prepared(given, Operands(GlobalMemory()), calls, (), (), ())
     prepared.run(cast(Any, None), 1, [Options(entry_registers=kernel.entry_registers) for kernel in kernels])
     assert seen == [("fill", 40), ("finish", 64)]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.emulate.plans import gemm_plan, tile_plan
 from warpwright.device.problem import Case
 from warpwright.families import workload
+from warpwright.families.gemm.workload.edges import edge_of
+from warpwright.families.gemm.workload.tiles import grid, tile_of
 from warpwright.plan.types import Plan
 
 GEMM = workload("gemm")
@@ -22,7 +25,9 @@ def check(plan: Plan) -> dict[str, Case]:
     assert all(sizes["tiles"][mode] % size == 0 for mode, size in tile.items())
     assert sizes["tiles"]["K"] > d.stages * d.tile_k
     assert all(sizes["ragged"][mode] % size for mode, size in tile.items())
-    assert GEMM.units(plan, found["ragged"].problem) >= found["ragged"].clusters > 1
+    units = GEMM.units(plan, found["ragged"].problem)
+    assert units > found["ragged"].clusters > 1
+    assert units % found["ragged"].clusters
     assert found["ragged"].resident == 0
     assert sizes["batch"]["L"] >= 2
     assert sizes["batch"]["K"] < d.tile_k * max(d.stages, 3)
@@ -30,8 +35,44 @@ def check(plan: Plan) -> dict[str, Case]:
     assert sizes["k_zero"]["K"] == 0
     assert sizes["tiny"] == {"M": 1, "N": 8, "K": 8, "L": 1}
     assert {seed for case in found.values() for seed in case.seeds} == {1, 2, 3}
-    assert {case.problem.fill for case in found.values()} == {"normal", "integer"}
+    assert {case.problem.fill for case in found.values()} == {"normal", "integer", "extreme"}
+    _edges(plan, found)
+    _walk(plan, found["walk"])
     return found
+
+
+def _edges(plan: Plan, found: dict[str, Case]) -> None:
+    """D ends in every subtile, and there with whole 16 bytes and a tail, both in one subtile where it holds both."""
+    edge = edge_of(plan)
+    ends = [case.problem.extents[edge.mode] % edge.tile for case in found.values()]
+    assert {end // edge.subtile for end in ends if end % edge.subtile} == {*range(edge.subtiles)}
+    if edge.subtile > edge.grain and edge.by_tma:
+        assert any(edge.grain < end % edge.subtile and end % edge.grain == edge.grain - 1 for end in ends)
+    assert any(0 < end < edge.grain for end in ends) or not edge.by_tma
+
+
+def _walk(plan: Plan, case: Case) -> None:
+    """Bands and columns, ragged ones among them; late tiles; two clusters with several tiles each."""
+    d = plan.design
+    counts = grid(d, case.problem.extents)
+    along, across = counts[:2] if d.raster == "m" else counts[1::-1]
+    assert across == 2
+    assert along > d.group
+    assert along % d.group or d.group == 1
+    total = along * across
+    assert total > 64
+    assert total > 256 or d.tile_m * d.cluster_m * d.tile_n * d.cluster_n > 128 * 128
+    each = [GEMM.share(plan, case.problem, case.clusters, [cluster]) for cluster in case.only]
+    if d.persistent:
+        assert [len(boxes) for boxes in each] == [4, 3]
+        tiles = [range(cluster, total, case.clusters) for cluster in case.only]
+        places = [tile_of(d, counts, number) for numbers in tiles for number in numbers]
+    else:
+        places = [tile_of(d, counts, number) for number in case.only]
+    walked = {(place[0 if d.raster == "m" else 1] // d.group, place[1 if d.raster == "m" else 0]) for place in places}
+    assert {column for _, column in walked} == {0, 1}
+    assert max(band for band, _ in walked) == (along - 1) // d.group
+    assert len({band for band, _ in walked}) > 1
 
 
 def test_properties_of_every_shipped_variant(shipped: list[Plan]) -> None:
@@ -49,6 +90,33 @@ def test_properties_of_some(changes: dict[str, object]) -> None:
 
 def test_each_switch_of_a_tile_operand_is_turned_off_once() -> None:
     plan = tile_plan()
-    assert [case.problem.zero for case in check(plan).values() if case.problem.zero] == [("beta",)]
-    assert {case.problem.name for case in GEMM.compared(plan)} == {"tiles", "ragged", "k_long_normal", "beta_zero"}
+    found = check(plan)
+    assert [case.problem.zero for case in found.values() if case.problem.zero] == [("beta",)]
+    assert [case.problem.special for case in found.values() if case.problem.special] == [("alpha",), ("beta",)]
+    assert np.isinf(GEMM.scalars(plan, found["alpha_special"].problem)["alpha"])
+    assert np.isnan(GEMM.scalars(plan, found["beta_special"].problem)["beta"])
+    assert {case.problem.name for case in GEMM.compared(plan)} == {
+        "tiles", "ragged", "k_long_normal", "extreme", "beta_zero"
+    }  # fmt: skip
     assert all(len(case.seeds) == 1 for case in GEMM.compared(plan))
+
+
+def test_the_walk_of_two_bands_as_drawn() -> None:
+    """Five clusters along M in bands of three, two along N: bands of 3 and 2, column by column."""
+    d = gemm_plan({"design.scheduler": {"kind": "persistent", "raster": "m", "group": 3}}).design
+    walked = [tile_of(d, (5, 2, 2), number) for number in range(11)]
+    first = [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (3, 0), (4, 0), (3, 1), (4, 1)]
+    assert walked == [*((m, n, 0) for m, n in first), (0, 0, 1)]
+    turned = gemm_plan({"design.scheduler": {"kind": "persistent", "raster": "n", "group": 3}}).design
+    assert [tile_of(turned, (2, 5, 1), number) for number in range(10)] == [(n, m, 0) for m, n in first]
+
+
+@pytest.mark.parametrize("clusters", [1, 3, 100])
+def test_all_clusters_of_a_grid_together_compute_everything_once(clusters: int) -> None:
+    plan = gemm_plan({"design.cluster": {"m": 2, "n": 1}})
+    problem = {case.problem.name: case.problem for case in GEMM.cases(plan)}["ragged"]
+    extents = problem.extents
+    counts = np.zeros((extents["L"], extents["M"], extents["N"]), int)
+    for box in GEMM.share(plan, problem, clusters, range(min(clusters, GEMM.units(plan, problem)))):
+        counts[tuple(box[mode] for mode in "LMN")] += 1
+    assert (counts == 1).all()

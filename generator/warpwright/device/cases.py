@@ -92,7 +92,8 @@ def read_case(path: Path) -> StoredCase:
         outputs = {name[len(_OUTPUT) :]: stored[name] for name in stored.files if name.startswith(_OUTPUT)}
     problem = described.pop("problem")
     sizes = tuple((mode, extent) for mode, extent in problem["sizes"])
-    problem = Problem(**{**problem, "sizes": sizes, "zero": tuple(problem["zero"])})
+    named = {field: tuple(problem[field]) for field in ("zero", "special")}
+    problem = Problem(**{**problem, **named, "sizes": sizes})
     return StoredCase(problem, **described, outputs=outputs)
 
 

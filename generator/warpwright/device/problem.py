@@ -10,7 +10,7 @@ from warpwright.plan.types import Argument
 
 __all__ = ["Case", "Fill", "Problem", "listed", "shape_of", "size_text", "sizes_of"]
 
-Fill = Literal["normal", "integer", "nonfinite"]
+Fill = Literal["normal", "integer", "nonfinite", "extreme"]
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,12 @@ class Problem:
     """One problem. `sizes` are the extents by mode, in the order in which a person names them: (("M", 128), ...).
 
     fill: `normal` (standard normal), `integer` (-2..2, whose sums every accumulator holds exactly: the sharpest test,
-    since one lost product shows) or `nonfinite` (integers, with NaN and both infinities among them).
+    since one lost product shows), `nonfinite` (integers, with NaN and both infinities among them) or `extreme` (the
+    same in every input, and numbers whose results are beyond the output's range, at its edge, subnormal or -0).
     padding: units of 16 bytes added to every leading stride and batch stride, filled with a guard pattern.
     odd_strides: modes of extent 1 get a stride that no rule would allow, since it must not matter.
     zero: scalars that are zero; an input that then must not be read is filled with NaN.
+    special: scalars that are not finite.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Problem:
     odd_strides: bool = False
     zero: tuple[str, ...] = ()
     repeats: int = 0  # at most so many launches; 0: as many as asked for
+    special: tuple[str, ...] = ()
 
     @property
     def extents(self) -> dict[str, int]:
@@ -46,13 +49,15 @@ class Case:
     """One problem and how the emulator runs it.
 
     clusters: the kernel's grid limit, so the size of a persistent grid. resident: clusters in flight at once
-    (0: the whole grid). seeds: of the schedule; the operands are the same for all of them.
+    (0: the whole grid). seeds: of the schedule; the operands are the same for all of them. only: numbers of the
+    clusters of the grid that are run (none: all): so many tiles cost no more than the few that these compute.
     """
 
     problem: Problem
     clusters: int
     resident: int
     seeds: tuple[int, ...]
+    only: tuple[int, ...] = ()
 
 
 def shape_of(argument: Argument, extents: Mapping[str, int]) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ Imports only its siblings and numpy: it travels to GPU hosts inside bundles.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ __all__ = ["Chain"]
 
 #: Integers up to here are exact in float32, whatever the order of the sum.
 _EXACT_INTEGERS = float(1 << 24)
+#: From here on, rounding to float32 gives infinity.
+_F32_OVERFLOW = (2 - 2.0**-24) * 2.0**127
 
 
 class Chain:
@@ -58,12 +61,12 @@ class Chain:
         `exact`: the values are integers without error. `stored(name)` gives a vector or tile operand as stored, in
         float64: (M,), (N,) or (L, M, N).
         """
-        x = values
         with np.errstate(invalid="ignore", over="ignore"):
+            x, error = _settled(xp, values, error)
             for step, named in zip(self.steps, self.operands, strict=True):
                 operands = {o.name: self._operand(xp, name, o.kind, scalars, stored) for o, name in named}
                 error = step.error(xp, x, error, operands)
-                x = step.reference(xp, x, operands)
+                x, error = _settled(xp, step.reference(xp, x, operands), error)
                 # An operation that maps these integers to integers within float32's exact range has computed them
                 # exactly: sums, products and selections do; a transcendental function does not return only integers.
                 exact = exact and _integers(xp, x)
@@ -81,6 +84,16 @@ class Chain:
         if name in self.skips and scalars[self.skips[name]] == 0:
             return xp.zeros((1, 1, 1))  # where the scalar is zero the tile does not exist, whatever it holds
         return stored(name)
+
+
+def _settled(xp: Any, x: Any, error: Any) -> tuple[Any, Any]:
+    """Return values as float32 can hold them: those beyond its largest are infinite; what is not finite has no error.
+
+    Infinities and NaN come out of float32 as they come out of the exact arithmetic, so nothing is uncertain there, and
+    an operation that makes a number of them (relu of -inf) gives exactly that number.
+    """
+    x = xp.where(xp.abs(x) >= _F32_OVERFLOW, xp.sign(x) * xp.array(math.inf), x)
+    return x, xp.where(xp.isnan(x) | xp.isinf(x), xp.array(0.0), error)
 
 
 def _integers(xp: Any, x: Any) -> bool:

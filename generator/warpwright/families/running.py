@@ -123,6 +123,12 @@ class Workload(Protocol):
         Where there are none, nothing is launched.
         """
 
+    def share(self, plan: Plan, problem: Problem, clusters: int, only: Sequence[int]) -> list[Mapping[str, slice]]:
+        """Return what the clusters `only` (numbers in the grid) compute by the plan when the grid limit is `clusters`.
+
+        Parts of the outputs, none twice: by mode, which of its indices; modes that are not named are whole.
+        """
+
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         """Return the elements of each tensor that all CTAs copy, by name of the Copy's tensor.
 

@@ -26,13 +26,15 @@ def _unnamed(_: object) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """How to run. `clusters`: how many are resident at once (0: the whole grid).
+    """How to run. `clusters`: how many are resident at once (0: the whole grid). `only`: the numbers of the clusters of
+    the grid that run at all, in this order (none: every one).
 
     `names` maps an offset in dynamic shared memory to the plan's words for it, `named` the number of a named barrier
     to its name, `contracts` the name of a barrier to who arrives at it, `roles` a warp's index to its role.
     """
 
     clusters: int = 0
+    only: tuple[int, ...] = ()
     budget: int = 5_000_000  # warp instructions
     peek_failure: float = 0.25  # how often a test of a barrier that is only a peek fails although the phase is over
     limit: int = 20  # findings

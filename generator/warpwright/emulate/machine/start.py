@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,10 @@ def check(machine: Machine) -> None:
     for n, (param, given) in enumerate(zip(kernel.params, launch.params, strict=True)):
         if param.bytes != len(given):
             raise EmulatorError(f"parameter {n} has {param.bytes} bytes, the launch gives {len(given)}")
+    clusters = math.prod(machine.cluster_counts)
+    beyond = [number for number in machine.options.only if not 0 <= number < clusters]
+    if beyond:
+        raise EmulatorError(f"options: only {beyond}: the grid has {clusters} clusters, numbered from 0")
     unknown = sorted(machine.options.without - machine.program.hooks.rules)
     if unknown:
         rules = ", ".join(sorted(machine.program.hooks.rules))
@@ -61,11 +66,11 @@ def start_clusters(machine: Machine) -> None:
     launch = machine.launch
     shape, grid = launch.cluster, launch.grid
     counts = [g // c for g, c in zip(grid, shape, strict=True)]
-    total = counts[0] * counts[1] * counts[2]
-    while machine.started < total and (
+    numbers = machine.options.only or range(counts[0] * counts[1] * counts[2])
+    while machine.started < len(numbers) and (
         not machine.options.clusters or machine.started - machine.retired < machine.options.clusters
     ):
-        number = machine.started
+        number = numbers[machine.started]
         machine.started += 1
         at = _coordinates(number, counts)
         warps = (launch.threads + 31) // 32

@@ -22,9 +22,9 @@ from warpwright.emulate.variant.launches import Call, Entry, launches
 from warpwright.emulate.variant.operands import Operand, Operands
 from warpwright.families import workload
 from warpwright.families.running import Expected
-from warpwright.plan.types import Plan
+from warpwright.plan.types import Argument, Plan
 
-__all__ = ["SEED", "Outcome", "Prepared", "prepare"]
+__all__ = ["SEED", "Outcome", "Part", "Prepared", "prepare"]
 
 #: Of the operands.
 SEED = 20250729
@@ -53,6 +53,18 @@ class Outcome:
         return all(result.complete for result in self.results) and bool(self.results or not self.findings)
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of the outputs that is due, and what each must be there. `modes`: their indices, those not named whole."""
+
+    modes: Mapping[str, slice]
+    expected: Mapping[str, Expected]
+
+    def of(self, argument: Argument) -> tuple[slice, ...]:
+        """The part as a subscript of a tensor."""
+        return tuple(self.modes.get(mode, slice(None)) for mode in argument.shape)
+
+
 @dataclass
 class Prepared:
     """A case with everything that does not depend on the schedule."""
@@ -60,7 +72,7 @@ class Prepared:
     case: Case
     operands: Operands
     calls: tuple[Call, ...]  # in the order of the plan's kernels, none for an empty problem
-    expected: Mapping[str, Expected]
+    parts: tuple[Part, ...]
     findings: tuple[Finding, ...]  # of the launches
     differences: tuple[Difference, ...]
     runnable: bool = True
@@ -87,28 +99,61 @@ class Prepared:
             agreements = [self._compare(operand, findings) for operand in self.operands.of_role("output")]
         return Outcome(self.case.problem.name, seed, tuple(results), tuple(findings), tuple(agreements))
 
-    def _gaps(self, operand: Operand, findings: list[Finding]) -> Array:
-        """Find what was written between an operand's elements; returns how often each of their bytes was."""
-        counts, outside = self.operands.writes(operand)
+    def _gaps(self, operand: Operand, findings: list[Finding]) -> None:
+        """Find what was written between an operand's elements."""
+        outside = self.operands.touched(operand) - int(np.count_nonzero(self.operands.writes(operand)))
         if outside:
             text = f"{outside} bytes between the rows of {operand.argument.name} were written"
             findings.append(Finding("global-bounds", text))
-        return counts
 
     def _compare(self, out: Operand, findings: list[Finding]) -> Agreement:
-        name = out.argument.name
-        missing = (self._gaps(out, findings) == 0).any(axis=-1)
+        counts = self.operands.writes(out)
+        due = [int(np.count_nonzero(counts[part.of(out.argument)])) for part in self.parts]
+        sizes = [counts[part.of(out.argument)].size for part in self.parts]
+        incomplete = False
+        if due != sizes or sum(due) != self.operands.touched(out):  # else all that is due was written, and nothing else
+            self._gaps(out, findings)
+            incomplete = self._unwritten(out, counts, findings)
+        agreements = [self._compare_part(out, part, findings, incomplete) for part in self.parts]
+        return Agreement(
+            sum(each.elements for each in agreements),
+            sum(each.wrong for each in agreements),
+            max((each.ratio for each in agreements), default=0.0),
+            max((each.relative for each in agreements), default=0.0),
+            next((each.worst for each in agreements if each.wrong), {}),
+        )
+
+    def _unwritten(self, out: Operand, counts: Array, findings: list[Finding]) -> bool:
+        """Find what is due and was not written (whether there is any), and what was written and is not due."""
+        name, written = out.argument.name, counts != 0
+        due = np.zeros(out.view.shape, bool)
+        for part in self.parts:
+            due[part.of(out.argument)] = True
+        missing, stray = due & ~written.all(axis=-1), written.any(axis=-1) & ~due
+        if stray.any():
+            at, count = np.argwhere(stray)[0].tolist(), int(stray.sum())
+            ran = ", ".join(map(str, self.case.only))
+            text = (
+                f"{count} elements of {name} were written, the first at {at}, which by the plan other clusters of the"
+                f" grid compute than those that ran (number {ran})"
+            )
+            findings.append(Finding("wrong-result", text))
         if missing.any():
             at, count = np.argwhere(missing)[0].tolist(), int(missing.sum())
             findings.append(Finding("unwritten", f"{count} elements of {name} were never written, the first at {at}"))
-        got = NumpyXp().decode(out.view, out.argument.dtype)
-        expected = self.expected[name]
+        return bool(missing.any())
+
+    def _compare_part(self, out: Operand, part: Part, findings: list[Finding], incomplete: bool) -> Agreement:
+        name, place = out.argument.name, part.of(out.argument)
+        got = NumpyXp().decode(np.ascontiguousarray(out.view[place]), out.argument.dtype)
+        expected = part.expected[name]
         agreement = compare(NumpyXp(), got, expected.values, expected.error, out.argument.dtype)
-        if agreement.wrong and not missing.any():
+        if agreement.wrong and not incomplete:
             worst = agreement.worst
+            index = [(of.start or 0) + at for of, at in zip(place, worst["index"], strict=True)]
             text = (
                 f"{agreement.wrong} of {agreement.elements} elements of {name} are outside their bound; the first,"
-                f" {name}{worst['index']}, is {worst['got']}, expected {worst['expected']} within {worst['bound']}"
+                f" {name}{index}, is {worst['got']}, expected {worst['expected']} within {worst['bound']}"
             )
             findings.append(Finding("wrong-result", text))
         return agreement
@@ -121,9 +166,15 @@ def prepare(plan: Plan, host: HostFunction, entries: Sequence[Entry], case: Case
     made = launches(plan, host, entries, case, operands.values(plan, case.clusters))
     xp = NumpyXp()
 
-    def stored(name: str) -> Array:
-        operand = operands.tensors[name]
-        return xp.decode(np.ascontiguousarray(operand.view), operand.argument.dtype)
+    def part(modes: Mapping[str, slice]) -> Part:
+        def stored(name: str) -> Array:
+            operand = operands.tensors[name]
+            view = operand.view[tuple(modes.get(mode, slice(None)) for mode in operand.argument.shape)]
+            return xp.decode(np.ascontiguousarray(view), operand.argument.dtype)
 
-    expected = workload(plan.family).expected(xp, plan, problem, stored, fresh)
-    return Prepared(case, operands, made.calls, expected, made.findings, made.differences, made.runnable)
+        return Part(modes, family.expected(xp, plan, problem, stored, fresh))
+
+    family = workload(plan.family)
+    due = family.share(plan, problem, case.clusters, case.only) if case.only else [{}]
+    parts = tuple(part(modes) for modes in due)
+    return Prepared(case, operands, made.calls, parts, made.findings, made.differences, made.runnable)

@@ -73,7 +73,7 @@ class Subject:
 
     def options_for(self, case: Case, **changes: Any) -> list[Options]:
         """Return the options of each kernel for a case; `changes` are fields of Options."""
-        return [replace(options, clusters=case.resident, **changes) for options in self.options]
+        return [replace(options, clusters=case.resident, only=case.only, **changes) for options in self.options]
 
     def outcomes(self, prepared: Prepared, module: Module) -> Iterator[Outcome]:
         """Run a prepared case once per seed of its schedule."""
@@ -81,8 +81,8 @@ class Subject:
             yield prepared.run(module, seed, self.options_for(prepared.case))
 
     def note(self, seen: Seen, case: Case, outcome: Outcome) -> None:
-        """Add what a complete run showed; of an empty problem there is nothing."""
-        if not outcome.results:
+        """Add what a complete run showed; of an empty problem there is nothing, of a part of a grid no whole."""
+        if not outcome.results or case.only:
             return
         maps = [entry.maps for entry in self.entries]
         seen.add(case.problem, maps, [result.observations for result in outcome.results])

@@ -64,17 +64,19 @@ class Operands:
             operand.raw[...] = dtype(operand.argument.dtype).poison
             self.memory.buffers[operand.argument.name].writes[...] = 0
 
-    def writes(self, operand: Operand) -> tuple[Array, int]:
-        """How often each byte of an operand's elements was written, (*shape, element bytes), and, as a number, how
-        many bytes between its elements were written at all."""
+    def writes(self, operand: Operand) -> Array:
+        """How often each byte of an operand's elements was written, (*shape, element bytes)."""
         counts = self.memory.buffers[operand.argument.name].writes
         size = dtype(operand.argument.dtype).bytes
         shape = (*operand.view.shape, size)
         strides = (*(s * size for s in operand.strides), 1)
-        of_view = (
-            np.lib.stride_tricks.as_strided(counts, shape, strides) if operand.view.size else np.zeros(shape, np.uint8)
-        )
-        return of_view, int(np.count_nonzero(counts) - np.count_nonzero(of_view))
+        if not operand.view.size:
+            return np.zeros(shape, np.uint8)
+        return np.lib.stride_tricks.as_strided(counts, shape, strides)
+
+    def touched(self, operand: Operand) -> int:
+        """How many bytes of an operand's memory were written at all, those between its elements included."""
+        return int(np.count_nonzero(self.memory.buffers[operand.argument.name].writes))
 
 
 def place(plan: Plan, problem: Problem, seed: int) -> Operands:

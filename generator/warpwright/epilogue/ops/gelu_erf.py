@@ -10,8 +10,9 @@ _SQRT_HALF = 0.7071067811865476
 
 def _error(xp: Any, x: Any, e: Any, o: Mapping[str, Any]) -> Any:
     # erff is good to 2 units in the last place (CUDA Math API); 1 + erf cancels for x < 0, so its error is
-    # absolute: a few round-offs of 1, times |x|/2.
-    return 1.13 * e + 8 * F32_ROUNDOFF * xp.abs(x)
+    # absolute: a few round-offs of 1, times |x|/2. Below -16 both are zero: erff is -1 from -4 on.
+    reach = xp.where(x < -16, xp.array(16.0), xp.abs(x))
+    return 1.13 * e + 8 * F32_ROUNDOFF * reach
 
 
 OP = EpilogueOp(

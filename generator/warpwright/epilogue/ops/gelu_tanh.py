@@ -20,9 +20,11 @@ def _exponent(x: Any) -> Any:
 def _error(xp: Any, x: Any, e: Any, o: Mapping[str, Any]) -> Any:
     u = _exponent(x)
     value = xp.abs(x / (1.0 + xp.exp(-u)))
-    # |gelu'| <= 1.13; a relative error of the exponent scales the value by |u| times as much.
-    # The last exp2 is flushed to zero below 2^-126.
-    return 1.13 * e + value * (16 + 12 * xp.abs(u)) * F32_ROUNDOFF + 2.0**-126 * xp.abs(x)
+    # |gelu'| <= 1.13; a relative error of the exponent scales exp(-u) by |u| times as much, and the value by that times
+    # exp(-u) / (1 + exp(-u)). The last exp2 is flushed to zero below 2^-126.
+    scaled = xp.where(xp.abs(u) < 128, xp.abs(u), xp.array(0.0))
+    tiny = xp.abs(x) * xp.where(xp.abs(u) < 128, xp.array(2.0**-126), xp.exp(-xp.abs(u)))
+    return 1.13 * e + value * (16 + 12 * scaled / (1.0 + xp.exp(u))) * F32_ROUNDOFF + tiny
 
 
 OP = EpilogueOp(

@@ -15,9 +15,11 @@ _RELATIVE = 16 * F32_ROUNDOFF
 
 def _error(xp: Any, x: Any, e: Any, o: Mapping[str, Any]) -> Any:
     value = xp.abs(x / (1.0 + xp.exp(-x)))
-    # |silu'| <= 1.1; the argument of exp is off by |x| round-offs, which scales the value by as much.
-    # The last exp2 is flushed to zero below 2^-126.
-    return 1.1 * e + value * (_RELATIVE + 8 * F32_ROUNDOFF * xp.abs(x)) + 2.0**-126 * xp.abs(x)
+    # |silu'| <= 1.1; the argument of exp is off by |x| round-offs, which scales exp(-x) by as much and the value by
+    # that times exp(-x) / (1 + exp(-x)). The last exp2 is flushed to zero below 2^-126.
+    scaled = xp.where(xp.abs(x) < 128, xp.abs(x), xp.array(0.0))
+    tiny = xp.abs(x) * xp.where(xp.abs(x) < 128, xp.array(2.0**-126), xp.exp(-xp.abs(x)))
+    return 1.1 * e + value * (_RELATIVE + 8 * F32_ROUNDOFF * scaled / (1.0 + xp.exp(x))) + tiny
 
 
 OP = EpilogueOp(

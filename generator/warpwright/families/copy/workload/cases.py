@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warpwright.device.problem import Case
-from warpwright.families.copy.workload.design import grain
+from warpwright.dtypes import dtype
+from warpwright.families.copy.workload.design import CopyDesign, grain
 from warpwright.families.copy.workload.problems import of_length
 from warpwright.plan.types import Plan
 
 __all__ = ["compared", "small"]
+
+#: Chunks of the longest walk, if x stays below so many bytes: more than a counter of 8 bits counts.
+_CHUNKS, _BYTES = 262, 1 << 22
 
 
 def small(plan: Plan) -> list[Case]:
@@ -31,10 +35,24 @@ def small(plan: Plan) -> list[Case]:
         Case(of_length("slice_more", e + d.slice_elements + g + 3, fill="integer"), 2, 0, (1, 2)),
         Case(of_length("nonfinite", 2 * e + g + 1, fill="nonfinite"), 3, 0, (3,)),
         Case(of_length("alpha_zero", e - 1, fill="nonfinite", zero=("alpha",)), 1, 1, (1,)),
-        # Several CTAs in flight; the last chunk ends within a warp's slice.
-        Case(of_length("ragged", 4 * e + e // 2 + 5 * g + 1), 3, 0, (1, 2, 3)),
-        Case(of_length("ring", far * e + 5, fill="integer"), 1, 1, (1, 2, 3)),
+        Case(of_length("alpha_special", e + 1, fill="nonfinite", special=("alpha",)), 1, 1, (2,)),
+        # Several CTAs in flight, some with a chunk more than others; the last one ends within a warp's slice.
+        Case(of_length("ragged", 4 * e + e // 2 + 5 * g + 1), 3, 0, (1, 2)),
+        Case(of_length("ring", far * e + 5, fill="integer"), 1, 1, (1, 2)),
+        _walk(plan),
     ]
+
+
+def _walk(plan: Plan) -> Case:
+    """Many chunks, of which the first CTA and the last one go every third of the way; the last chunk is a short one.
+
+    More than 16, 64 and, if x does not grow too large, 256.
+    """
+    d: CopyDesign = plan.design
+    size = d.stage_elements * dtype(plan.kernel["x"]["dtype"]).bytes
+    third = max(24, min(_CHUNKS, _BYTES // size) // 3)
+    n = 3 * third * d.stage_elements + d.slice_elements + grain(plan) + 1
+    return Case(of_length("walk", n, fill="integer"), third, 0, (3,), (0, third - 1))
 
 
 def compared(cases: Sequence[Case]) -> list[Case]:

@@ -15,9 +15,16 @@ __all__ = ["of_length", "standard"]
 _SMS = 132
 
 
-def of_length(name: str, n: int, fill: Fill = "normal", zero: tuple[str, ...] = (), repeats: int = 0) -> Problem:
+def of_length(
+    name: str,
+    n: int,
+    fill: Fill = "normal",
+    zero: tuple[str, ...] = (),
+    repeats: int = 0,
+    special: tuple[str, ...] = (),
+) -> Problem:
     """Return the problem y (n) = alpha x (n)."""
-    return Problem(name, (("N", n),), fill, zero=zero, repeats=repeats)
+    return Problem(name, (("N", n),), fill, zero=zero, repeats=repeats, special=special)
 
 
 def standard(plan: Plan) -> list[Problem]:
@@ -38,6 +45,7 @@ def standard(plan: Plan) -> list[Problem]:
         problem("ring", (d.stages + 1) * e + 5, fill="integer"),
         problem("nonfinite", 2 * e + 7, fill="nonfinite"),
         problem("alpha_zero", 2 * e + 7, fill="nonfinite", zero=("alpha",)),
+        problem("alpha_special", 2 * e + 7, fill="nonfinite", special=("alpha",)),
         problem("one_chunk_each", resident * e),
         problem("one_chunk_each_more", resident * e + g, fill="integer"),
         # More chunks than a ring per CTA, so that every stage is used again.

@@ -9,6 +9,8 @@ so that 0 * NaN and 0 * Inf are NaN.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from warpwright.device.xp import Array, Xp
@@ -23,10 +25,12 @@ SPECIAL = (float("nan"), float("inf"), float("-inf"), -0.0, 65504.0, -65520.0, 6
 _EVERY = 61
 
 
-def alpha_of(fill: str, zero: tuple[str, ...]) -> float:
-    """Return alpha: odd in its last bit, or an integer where x is, or zero where the problem says so."""
+def alpha_of(fill: str, zero: tuple[str, ...], special: tuple[str, ...] = ()) -> float:
+    """Return alpha: odd in its last bit, or an integer where x is, or zero or infinite where the problem says so."""
     if "alpha" in zero:
         return 0.0
+    if "alpha" in special:
+        return -math.inf
     return float(np.float32(-1.3)) if fill == "normal" else 2.0
 
 

@@ -42,7 +42,7 @@ class _Copy:
         return xp.encode(values, argument.dtype)
 
     def scalars(self, plan: Plan, problem: Problem) -> dict[str, float]:
-        return {"alpha": reference.alpha_of(problem.fill, problem.zero)}
+        return {"alpha": reference.alpha_of(problem.fill, problem.zero, problem.special)}
 
     def unread(self, plan: Plan, problem: Problem) -> set[str]:
         """Nothing: with alpha = 0 the product is 0 * x, which is NaN where x is not finite."""
@@ -67,6 +67,15 @@ class _Copy:
         """Chunks; one CTA at least where there is anything, which the last few elements may be."""
         n = problem.extents["N"]
         return max(1, chunks(plan, n)) if n else 0
+
+    def share(self, plan: Plan, problem: Problem, clusters: int, only: Sequence[int]) -> list[Mapping[str, slice]]:
+        """Every so-many-th chunk from a CTA's own; the last CTA copies the few elements behind the last chunk too."""
+        n, size = problem.extents["N"], plan.design.stage_elements
+        ctas, end = min(max(1, chunks(plan, n)), clusters), whole(plan, n)
+        found = [slice(at, min(at + size, end)) for cta in only for at in range(cta * size, end, ctas * size)]
+        if ctas - 1 in only and end < n:
+            found.append(slice(end, n))
+        return [{"N": part} for part in found]
 
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         moved = whole(plan, problem.extents["N"])

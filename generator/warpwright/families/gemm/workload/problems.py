@@ -10,8 +10,13 @@ from collections.abc import Iterable
 
 from warpwright.device.problem import Fill, Problem
 from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.gemm.workload.edges import edge_of
+from warpwright.plan.types import Plan
 
-__all__ = ["multiplication", "standard"]
+__all__ = ["bands", "multiplication", "standard"]
+
+#: Clusters along the walk beyond which no whole band is tried.
+_LONGEST = 300
 
 
 def multiplication(
@@ -25,15 +30,25 @@ def multiplication(
     odd_strides: bool = False,
     zero: tuple[str, ...] = (),
     repeats: int = 0,
+    special: tuple[str, ...] = (),
 ) -> Problem:
     """Return the problem D (l, m, n) = A (l, m, k) B (l, k, n)."""
     sizes = (("M", m), ("N", n), ("K", k), ("L", l))
-    return Problem(name, sizes, fill, padding, odd_strides, zero, repeats)
+    return Problem(name, sizes, fill, padding, odd_strides, zero, repeats, special)
 
 
-def standard(design: GemmDesign, switches: Iterable[str]) -> list[Problem]:
+def bands(design: GemmDesign, whole: int, across: int) -> tuple[int, int]:
+    """M and N of `whole` bands of the raster and a ragged one, `across` clusters wide."""
+    d = design
+    along = min(whole * d.group + max(1, d.group // 2), _LONGEST)
+    m, n = (along, across) if d.raster == "m" else (across, along)
+    return m * d.tile_m * d.cluster_m - 3, n * d.tile_n * d.cluster_n - 5
+
+
+def standard(plan: Plan, switches: Iterable[str]) -> list[Problem]:
     """Return the standard problems, cheap ones first; `switches` are the scalars that turn a tile operand off."""
-    t, problem = design, multiplication
+    t: GemmDesign = plan.design
+    edge, problem = edge_of(plan), multiplication
     m, n, k = t.tile_m, t.tile_n, t.tile_k
     cluster_m, cluster_n = m * t.cluster_m, n * t.cluster_n
     ragged_m, ragged_n, ragged_k = cluster_m + m // 2 + 1, cluster_n + n // 2 + 3, 3 * k + k // 2 + 3
@@ -63,6 +78,11 @@ def standard(design: GemmDesign, switches: Iterable[str]) -> list[Problem]:
         problem("n_zero", m, 0, k),
         problem("nonfinite", m + 7, n + 9, k + 3, fill="nonfinite"),
         *(problem(f"{scalar}_zero", ragged_m, ragged_n, 2 * k, zero=(scalar,)) for scalar in sorted({*switches})),
+        # One subtile holds a part that TMA stores and a tail that threads store.
+        problem("mixed_edge", *edge.extents(2 * edge.tile + edge.mixed(1), m + 1), k + 1, fill="integer"),
+        problem("extreme", *edge.extents(edge.tile + edge.mixed(0), edge.tile + 9), k + 3, fill="extreme"),
+        # Several bands of the raster, the last one ragged, two tiles across.
+        problem("bands", *bands(t, 2, 2), k, fill="integer"),
         # More tiles than an H200 has SMs, so that a persistent CTA computes several.
         problem("waves", 19 * m - 3, 18 * n - 5, 3 * k + 1, fill="integer"),
         problem("large", 4099, 4111, 4091),

@@ -32,10 +32,15 @@ def multiply(xp: Xp, a: Array, b: Array, exact: bool) -> Product:
     return Product(values, accumulation_bound(xp, xp.matmul(xp.abs(a), xp.abs(b)), a.shape[-1]), False)
 
 
-def scalar_value(name: str, fill: str, zero: tuple[str, ...]) -> float:
-    """Return a scalar operand's value: an integer where the problem's operands are, zero where the problem says so."""
+def scalar_value(name: str, fill: str, zero: tuple[str, ...], special: tuple[str, ...], switch: bool) -> float:
+    """Return a scalar operand's value: an integer where the problem's operands are, zero where the problem says so.
+
+    One that is `special` is infinite; NaN if it is the `switch` that turns an operand off, for NaN is not zero.
+    """
     if name in zero:
         return 0.0
+    if name in special:
+        return float("nan") if switch else float("-inf")
     table = {"alpha": 0.8125, "beta": -1.3} if fill == "normal" else {"alpha": 2.0, "beta": -3.0}
     return float(np.float32(table.get(name, 1.25 if fill == "normal" else 2.0)))
 

@@ -11,7 +11,7 @@ from warpwright.device.tensors import random_values
 from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
 from warpwright.epilogue.reference import Chain
-from warpwright.families.gemm.workload import cases, copied, launch, peer, problems, reference
+from warpwright.families.gemm.workload import cases, copied, extreme, launch, peer, problems, reference, tiles
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.running import Expected, Launched, Memo, Peer, Sample, Work, Workload
 from warpwright.plan.types import Argument, Plan
@@ -27,16 +27,18 @@ class _Gemm:
     modes: tuple[str, ...] = ("M", "N", "K", "L")
 
     def problems(self, plan: Plan) -> list[Problem]:
-        return problems.standard(plan.design, Chain(plan).skips.values())
+        return problems.standard(plan, Chain(plan).skips.values())
 
     def cases(self, plan: Plan) -> list[Case]:
-        return cases.small(plan.design, Chain(plan).skips.values())
+        return cases.small(plan, self.scalars_of(plan), Chain(plan).skips.values())
 
     def compared(self, plan: Plan) -> list[Case]:
         return cases.compared(self.cases(plan))
 
     def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
         values = random_values(xp, argument, problem, seed)
+        if problem.fill == "extreme" and xp.size(values):
+            extreme.strew(values, argument)
         if problem.fill == "nonfinite" and argument.name == "a" and xp.size(values):
             rows, depth = values.shape[-2:]
             values[..., 0, depth // 2] = float("nan")
@@ -44,9 +46,17 @@ class _Gemm:
             values[..., rows - 1, depth - 1] = float("-inf")
         return xp.encode(values, argument.dtype)
 
+    def scalars_of(self, plan: Plan) -> list[str]:
+        """Names of the scalars of the epilogue."""
+        return [a.name for a in plan.arguments if a.kind == "scalar" and a.role == "input"]
+
     def scalars(self, plan: Plan, problem: Problem) -> dict[str, float]:
-        names = [a.name for a in plan.arguments if a.kind == "scalar" and a.role == "input"]
-        return {name: reference.scalar_value(name, problem.fill, problem.zero) for name in names}
+        names = self.scalars_of(plan)
+        switches = Chain(plan).skips.values()
+        return {
+            name: reference.scalar_value(name, problem.fill, problem.zero, problem.special, name in switches)
+            for name in names
+        }
 
     def unread(self, plan: Plan, problem: Problem) -> set[str]:
         return {tile for tile, scalar in Chain(plan).skips.items() if scalar in problem.zero}
@@ -75,6 +85,9 @@ class _Gemm:
 
     def units(self, plan: Plan, problem: Problem) -> int:
         return copied.units(plan.design, problem.extents)
+
+    def share(self, plan: Plan, problem: Problem, clusters: int, only: Sequence[int]) -> list[Mapping[str, slice]]:
+        return [box for cluster in only for box in tiles.computed(plan.design, problem.extents, clusters, cluster)]
 
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         unread = self.unread(plan, problem)
