@@ -120,10 +120,10 @@ class MBarrier:
             text = f"{self}: transaction count {self.tx} exceeds {_TX_LIMIT}"
             warp.machine.fault("mbarrier", warp, number, text, fatal=True)
 
-    def complete(self, warp: Warp, number: int, count: int, event: int, clock: int) -> None:
-        """`count` bytes of the asynchronous operation `event` have landed."""
+    def complete(self, warp: Warp, number: int, count: int, event: int, clock: int, generic: bool = False) -> None:
+        """`count` bytes of the asynchronous operation `event` have landed; `generic`: of one of the generic proxy."""
         self.coming |= 1 << event
-        self.coming_async |= 1 << event
+        self.coming_async |= 0 if generic else 1 << event
         self.coming_clock = max(self.coming_clock, clock)
         self.tx -= count
         self.landed += count

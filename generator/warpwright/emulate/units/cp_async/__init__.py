@@ -1,4 +1,4 @@
-"""Asynchronous copies of a thread from global to shared memory (cp.async), their groups, and their arrivals."""
+"""Asynchronous copies of a thread (cp.async), their groups and arrivals; words that it sends to peers (st.async)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from warpwright.emulate.machine.findings import Kind
 from warpwright.emulate.translate.unit import Unit
 from warpwright.emulate.units.cp_async.copies import copy_arrive, copy_async, copy_commit, copy_wait
 from warpwright.emulate.units.cp_async.emit import OPCODES
+from warpwright.emulate.units.cp_async.stores import store_async
 
 UNIT = Unit(
     "cp_async",
     OPCODES,
-    (copy_arrive, copy_async, copy_commit, copy_wait),
+    (copy_arrive, copy_async, copy_commit, copy_wait, store_async),
     kinds={"cp-async": Kind("a cp.async that is to read more bytes than it copies", "crash")},
 )

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
-from warpwright.emulate.ptx.syntax import Immediate, Operand, Register
-from warpwright.emulate.translate.operands import address_of
+from warpwright.emulate.machine.locations import LEVELS
+from warpwright.emulate.ptx.syntax import Immediate, Operand, Register, Vector
+from warpwright.emulate.translate.operands import address_of, matrix
 from warpwright.emulate.translate.unit import Count, Opcode, table
+from warpwright.emulate.units.atomics.access import Order
+from warpwright.emulate.units.atomics.operations import INTEGERS, TYPES, Operator
 
 if TYPE_CHECKING:
     from warpwright.emulate.translate.node import Node
@@ -68,7 +71,44 @@ def _arrive(w: BlockWriter, n: Node) -> None:
     w.lines.append(f"copy_arrive(f, {n.number}, {address}, {'noinc' not in n.instruction.parts})")
 
 
+_SENT = {
+    "st",
+    "red",
+    "async",
+    "weak",
+    "relaxed",
+    "cluster",
+    "shared::cluster",
+    "mbarrier::complete_tx::bytes",
+    "v2",
+    "v4",
+}
+
+
+def _send(w: BlockWriter, n: Node) -> None:
+    """st.async [target], values, [mbarrier]; red.async.op.type [target], value, [mbarrier]."""
+    target, source, barrier = n.instruction.operands
+    parts = n.instruction.parts
+    items = source.items if isinstance(source, Vector) else (source,)
+    other = [p for p in parts if p not in _SENT]
+    operator = ""
+    if parts[0] == "red" and len(other) == 2 and other[1] in TYPES.get(other[0], ()) and other[1] in INTEGERS:
+        order = Order(LEVELS["cluster"], False, False)
+        operator = ", " + w.owner.constant(Operator(other[0], other[1], 1, "cluster", order, False), "A")
+    elif (
+        parts[0] == "red"
+        or len(other) != 1
+        or parts[-1] not in ("b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64")
+    ):
+        raise UnsupportedInstruction(f"{n.instruction.where}: not emulated")
+    bits = int(parts[-1][1:])
+    places = [address_of(w, o, n.number, lanes=True) for o in (target, barrier)]
+    values = matrix(w, items, f"u{bits}")
+    w.lines.append(f"store_async(f, {n.number}, {places[0]}, {values}, {bits // 8}, {places[1]}{operator})")
+
+
 OPCODES = {
+    **table(Opcode(emit=_send, result=False), "st.async", "red.async"),
     **table(Opcode(emit=_copy, result=False), "cp.async.ca", "cp.async.cg"),
     "cp.async.commit_group": Opcode(emit=_commit, result=False, deleted=True),
     "cp.async.wait_group": Opcode(emit=_wait, result=False, deleted=True, count=Count("group", (1,), 1)),
