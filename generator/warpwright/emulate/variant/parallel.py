@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import pickle
+import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +20,12 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from warpwright.child import import_path
+from warpwright.child import die_with_parent, import_path
+from warpwright.errors import VocabularyError
 
-__all__ = ["Answer", "cores", "each"]
+__all__ = ["LIMIT_SECONDS", "Answer", "cores", "each"]
 
-_LIMIT_SECONDS = 600.0  # a hang of the emulator itself: a kernel's own is caught by its instruction budget
+LIMIT_SECONDS = 600.0  # a hang of the emulator itself: a kernel's own is caught by its instruction budget
 
 
 @dataclass(frozen=True)
@@ -36,20 +41,34 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@dataclass
+class _Running:
+    """A child at work on the folder `index`, `since` a time of the monotonic clock; `late`: it was ended for that."""
+
+    index: int
+    process: BaseProcess
+    since: float
+    late: bool = False
+
+
 def each(
-    work: Callable[[Path], Any], folders: Sequence[Path], jobs: int | None, on_step: Callable[[], None]
+    work: Callable[[Path], Any],
+    folders: Sequence[Path],
+    jobs: int | None,
+    on_step: Callable[[], None],
+    limit: float = LIMIT_SECONDS,
 ) -> list[Answer]:
     """Call `work(folder)` for every folder in at most `jobs` processes; answers in the order of `folders`.
 
-    `work` must be a function of a module. What it raises as a ValueError or EmulatorError is an answer's error; so is
-    a process that dies or takes ten minutes.
+    `work` must be a function of a module. Whatever it raises is an answer's error; so is a process that dies, and one
+    that takes more than `limit` seconds. No process outlives this one.
     """
     answers: dict[int, Answer] = {}
     waiting = list(enumerate(folders))
-    running: dict[Connection, tuple[int, BaseProcess, float]] = {}
-    with _one_thread(), _own_imports():
+    running: dict[Connection, _Running] = {}
+    with _own_imports(), _environment():
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["warpwright.emulate.variant.harness", "numpy.random"])
+        context.set_forkserver_preload([f"{__package__}.server", f"{__package__}.harness", "numpy.random"])
         with _elsewhere():
             forkserver.ensure_running()
         try:
@@ -58,48 +77,96 @@ def each(
                     index, folder = waiting.pop(0)
                     ours, theirs = context.Pipe(duplex=False)
                     process: BaseProcess = context.Process(target=_serve, args=(work, folder, theirs), daemon=True)
-                    process.start()
-                    theirs.close()
-                    running[ours] = index, process, time.monotonic()
-                for pipe in _ready(running):
-                    index, process, _ = running.pop(pipe)
-                    answers[index] = _collect(pipe, process)
+                    try:
+                        process.start()
+                    except (EOFError, OSError) as error:  # no memory for one, or their server has just died
+                        answers[index] = Answer(error=f"no process could be started for it: {error or 'try again'}")
+                        on_step()
+                        continue
+                    finally:
+                        theirs.close()
+                    running[ours] = _Running(index, process, time.monotonic())
+                for pipe in _ready(running, limit):
+                    child = running.pop(pipe)
+                    answers[child.index] = _collect(pipe, child, limit)
                     on_step()
         finally:
-            for _, process, _ in running.values():
-                process.kill()
+            for child in running.values():
+                child.process.kill()
     return [answers[index] for index in range(len(folders))]
 
 
-def _ready(running: dict[Connection, tuple[int, BaseProcess, float]]) -> list[Connection]:
+def _ready(running: dict[Connection, _Running], limit: float) -> list[Connection]:
     """Wait a while; the pipes that have an answer, have ended, or whose time is over."""
-    ready = [pipe for pipe in wait(list(running), timeout=1.0) if isinstance(pipe, Connection)]
-    for pipe, (_, process, since) in running.items():
-        if time.monotonic() - since > _LIMIT_SECONDS and pipe not in ready:
-            process.kill()
+    ready = [pipe for pipe in wait(list(running), timeout=min(1.0, limit)) if isinstance(pipe, Connection)]
+    for pipe, child in running.items():
+        if time.monotonic() - child.since > limit and pipe not in ready:
+            child.late = True
+            child.process.kill()
             ready.append(pipe)
     return ready
 
 
-def _collect(pipe: Connection, process: BaseProcess) -> Answer:
+def _collect(pipe: Connection, child: _Running, limit: float) -> Answer:
+    """The answer of a process, or how it ended without one."""
     try:
         answer = pipe.recv()
-    except (EOFError, OSError):
-        process.join()
-        answer = Answer(error=f"the emulating process ended with code {process.exitcode}")
+    except Exception:  # nothing came, or a part of something
+        answer = None
     pipe.close()
-    process.join()
-    assert isinstance(answer, Answer)
-    return answer
+    child.process.join()
+    if isinstance(answer, Answer):
+        return answer
+    if child.late:
+        return Answer(
+            error=f"the emulation was not done after {limit:g} s and was ended: it hangs, or the host function does"
+        )
+    return Answer(error=_ending(child.process.exitcode or 0))
+
+
+def _ending(code: int) -> str:
+    """How a process ended that left no answer, by its exit code: below zero a signal."""
+    if code >= 0:
+        return f"the emulating process ended with exit code {code} and without an answer"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    killed = code == -signal.SIGKILL
+    why = ": the machine ran out of memory, if nobody else did it; fewer at once (--jobs) take less" if killed else ""
+    return f"the emulating process was ended by {name}{why}"
 
 
 def _serve(work: Callable[[Path], Any], folder: Path, pipe: Connection) -> None:
-    from warpwright.emulate.machine.findings import EmulatorError
+    """The child: whatever happens to the work, there is an answer."""
+    from warpwright.emulate.variant.server import SERVER
 
+    die_with_parent(SERVER if os.getpid() != SERVER else None)
+    with contextlib.suppress(OSError):  # where memory runs out, this goes first, and not whoever waits for it
+        Path("/proc/self/oom_score_adj").write_text("900")
     try:
-        pipe.send(Answer(work(folder)))
-    except (EmulatorError, ValueError) as error:
-        pipe.send(Answer(error=str(error)))
+        answer = Answer(work(folder))
+        pickle.dumps(answer)
+    except BaseException as error:
+        answer = Answer(error=_told(error))
+    pipe.send(answer)
+
+
+def _told(error: BaseException) -> str:
+    """What a person should know of an error: its own words where it has been foreseen, else what and where."""
+    from warpwright.emulate.machine.findings import EmulatorError
+    from warpwright.emulate.ptx.syntax import PtxError
+
+    if isinstance(error, EmulatorError | PtxError | VocabularyError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "the emulation ran out of memory; fewer at once (--jobs) take less"
+    if isinstance(error, OSError) and error.filename is not None:
+        return str(error)
+    words = traceback.format_exception_only(type(error), error)[-1].strip()
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno} ({frames[-1].name})" if frames else ""
+    return f"a fault of the emulator, not of the kernel: {words}{where}"
 
 
 @contextmanager
@@ -126,11 +193,13 @@ def _elsewhere() -> Iterator[None]:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep numpy's BLAS to one thread in the processes that start now: every core has a variant of its own."""
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+def _environment() -> Iterator[None]:
+    """What the processes that start now are to find: numpy's BLAS keeps to one thread, since every core has a variant
+    of its own, and the server looks for what it imports where this process does, and nowhere else."""
+    own = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    own["PYTHONPATH"] = os.pathsep.join(sys.path)
+    before = {name: os.environ.get(name) for name in own}
+    os.environ.update(own)
     try:
         yield
     finally:
