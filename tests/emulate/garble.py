@@ -16,6 +16,8 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from tests.emulate.ptx_kit import HEADER
 from warpwright.emulate import EmulatorError, GlobalMemory, Launch, Options, PtxError, parse, run
 
@@ -104,20 +106,25 @@ AGAIN:
 }
 #: What takes the place of an operand, or of a number.
 WRONG = (
-    "%r3", "%rd3", "%p1", "%rs1", "%f9", "%tid.x", "%tid.w", "%nosuch", "%laneid", "_", "0", "-1", "99999999999999999999",
-    "0x", "0xffffffffffffffffff", "1.5", "1e999", "0f3F80", "[%r1]", "[%rd0+", "[]", "{%r1, %r2}", "{}", "%r1|%p1", "|",
-    "a|b|c", "smem", "p0", "nosuch", "[p0+3]", "[smem]", "[nosuch]", "[%r1+99999999999]", "()", "", "\u00e9", "\u0660",
+    "%r3", "%rd3", "%p1", "%rs1", "%f9", "%tid.x", "%tid.w", "%nosuch", "%laneid", "_", "0", "-1",
+    "99999999999999999999", "0x", "0xffffffffffffffffff", "1.5", "1e999", "0f3F80", "[%r1]", "[%rd0+", "[]",
+    "{%r1, %r2}", "{}", "%r1|%p1", "|", "a|b|c", "smem", "p0", "nosuch", "[p0+3]", "[smem]", "[nosuch]",
+    "[%r1+99999999999]", "()", "", "\u00e9", "\u0660",
 )  # fmt: skip
 LINES = (
     ".reg .b32 %big<1000000000>;", ".reg .b32 %r<99999999999999999999>;", ".reg .b99 %q;", ".reg", ".reg .b32;",
     ".shared .align 16 .b8 huge[1099511627776];", ".shared .align 0 .b8 z[4];", ".shared .b8 smem2[];", ".shared;",
-    ".shared .align 3 .pred q[9];", ".local .b8 l[4];", ".nosuch 1, 2;", ".version 8.8", ".target", "{", "}", "}}}", "{{{{",
-    ".entry again() {", ".visible .entry kernel() {}", ".loc 1 2", ".loc 9 9 9, function_name $x, inlined_at 1 2 3",
-    '.file 1 "x', "/*", "*/", "//", ";", ";;;", "L:", "WAIT:", "bra L;", "bra;", "@ bra L;", "@%p1 ret;", "ret;", "exit;",
-    "trap;", "call f;", "brx.idx %r1, t;", "mov.b32;", "mov %r1, %r2;", "mov.b32 %r1;", "mov.bX %r1, %r2;", "add.s32 %r1;",
-    "ld.param.b64 %rd1, [nosuch];", "ld.param.v2.b32 {%r1, %r2}, [p0];", "ld.param %rd1;", "bar.sync 16;", "bar.sync 99, 5;",
+    ".shared .align 3 .pred q[9];", ".local .b8 l[4];", ".nosuch 1, 2;", ".version 8.8", ".target", "{", "}", "}}}",
+    "{{{{", ".entry again() {", ".visible .entry kernel() {}", ".loc 1 2",
+    ".loc 9 9 9, function_name $x, inlined_at 1 2 3", '.file 1 "x', "/*", "*/", "//", ";", ";;;", "L:", "WAIT:",
+    "bra L;", "bra;", "@ bra L;", "@%p1 ret;", "ret;", "exit;", "trap;", "call f;", "brx.idx %r1, t;", "mov.b32;",
+    "mov %r1, %r2;", "mov.b32 %r1;", "mov.bX %r1, %r2;", "add.s32 %r1;", "ld.param.b64 %rd1, [nosuch];",
+    "ld.param.v2.b32 {%r1, %r2}, [p0];", "ld.param %rd1;", "bar.sync 16;", "bar.sync 99, 5;",
     "mov.b32 {%r1, %r2, %r3}, %r4;", "shr.u32 %r1, %r0, 99;", "div.u32 %r1, %r0, 0;", "ret.uni;", ".pragma \"x\";",
 )  # fmt: skip
+
+SIGNS = '\0\t\n"#%(),.:;[]{}\u00e9\u270f'
+PARTS = ("b8", "pred", "f64", "u128", "", "x", "v4", "shared", "s32 ")
 
 
 def texts() -> dict[str, str]:
@@ -143,7 +150,7 @@ def garbled(text: str, dice: random.Random) -> str:
         if kind == 0:
             text = text[:where] + text[where + dice.choice((1, 1, 2, 9)) :]
         elif kind == 1:
-            text = text[:where] + chr(dice.choice((0, 9, 10, 34, 35, 37, 40, 41, 44, 46, 58, 59, 91, 93, 123, 125, 233, 9999))) + text[where + 1 :]
+            text = text[:where] + dice.choice(SIGNS) + text[where + 1 :]
         elif kind == 2:
             text = text[:where] + text[max(0, where - dice.choice((1, 5, 50))) :]
         elif kind == 3:
@@ -162,13 +169,14 @@ def garbled(text: str, dice: random.Random) -> str:
             head, space, tail = lines[at].strip().rstrip(";").partition(" ")
             operands = tail.split(",")
             which = dice.randrange(len(operands))
-            operands[which : which + 1] = dice.choice(([], [dice.choice(WRONG)], [dice.choice(WRONG)], operands[which : which + 1] * 2))
+            old = operands[which : which + 1]
+            operands[which : which + 1] = dice.choice(([], [dice.choice(WRONG)], [dice.choice(WRONG)], old * 2))
             lines[at] = f"{head}{space}{','.join(operands)};"
             text = "\n".join(lines)
         elif kind == 12:
             parts = lines[at].split(".")
             which = dice.randrange(len(parts))
-            parts[which : which + 1] = dice.choice(([], [dice.choice(("b8", "pred", "f64", "u128", "", "x", "v4", "shared", "s32 "))], parts[which : which + 1] * 2))
+            parts[which : which + 1] = dice.choice(([], [dice.choice(PARTS)], parts[which : which + 1] * 2))
             lines[at] = ".".join(parts)
             text = "\n".join(lines)
         else:
@@ -184,8 +192,6 @@ def attempt(text: str, seed: int) -> None:
     module = parse(text)
     for name, kernel in module.kernels.items():
         memory = GlobalMemory()
-        import numpy as np
-
         address = memory.add("o", np.zeros(4096, np.uint8), "inout")
         params = tuple(address.to_bytes(8, "little") if p.bytes == 8 else bytes(p.bytes) for p in kernel.params)
         launch = Launch((1, 1, 1), kernel.reqntid or (32, 1, 1), (1, 1, 1), 8192, params)
@@ -211,7 +217,7 @@ def faults(seeds: Iterator[int], names: list[str] | None = None) -> Iterator[tup
 
 def main(seconds: float, first: int) -> int:
     """Try for a while, and tell each place that an error came from once."""
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # what asks for more is a fault as well
     until, tried, places = time.monotonic() + seconds, 0, dict[str, int]()
 
     def seeds() -> Iterator[int]:

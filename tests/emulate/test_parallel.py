@@ -73,7 +73,7 @@ ENDINGS = {
     "leaves": "a fault of the emulator, not of the kernel: SystemExit: 3 in work_of_a_test.py, line 32 (work)",
     "vanishes": "the emulating process ended with exit code 0 and without an answer",
     "hangs": "the emulation was not done after 3 s and was ended: it hangs, or the host function does",
-    "unsent": "a fault of the emulator, not of the kernel: TypeError: cannot be sent in work_of_a_test.py, line 9 (__reduce__)",
+    "unsent": "a fault of the emulator, not of the kernel: TypeError: cannot be sent in work_of_a_test.py, line 9",
 }
 
 

@@ -45,7 +45,7 @@ from warpwright.emulate.machine.memory import GlobalMemory, unwritten
 from warpwright.emulate.machine.program import Program
 from warpwright.emulate.machine.scheduler import Machine
 from warpwright.emulate.ptx.reader import parse
-from warpwright.emulate.ptx.syntax import Module, PtxError
+from warpwright.emulate.ptx.syntax import MALFORMED, Module, PtxError
 from warpwright.emulate.translate.translator import translate
 from warpwright.emulate.units import UNITS
 from warpwright.emulate.units.tma.tensor_map import TensorMap, split_box
@@ -104,7 +104,12 @@ def run(
         return Result(tuple(Finding("launch", text) for text in refused), dict.fromkeys(_STATISTICS, 0), complete=False)
     machine = Machine(translated, launch, dict(tensor_maps), memory, seed, options)
     start.check(machine)
-    seconds = machine.run()
+    try:
+        seconds = machine.run()
+    except MALFORMED as error:  # what no check has caught: at least it is told where that was
+        raise EmulatorError(
+            f"{translated.place(error)}: cannot be executed: {type(error).__name__}: {error}"
+        ) from error
     statistics = {
         "warp_instructions": machine.instructions,
         "seconds": seconds,

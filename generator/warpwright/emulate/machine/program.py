@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,20 @@ class Program:
     spans: dict[Any, dict[Any, Any]] = field(
         default_factory=dict
     )  # addresses found good, by the launch's shared memory
+
+    @property
+    def file(self) -> str:
+        """The name of `source` in tracebacks."""
+        return f"<{self.kernel.name[:40]}>"
+
+    def place(self, error: BaseException) -> str:
+        """Which lines of the PTX were being executed when `error` came about."""
+        names = [f.name for f in traceback.extract_tb(error.__traceback__) if f.filename == self.file]
+        block = int(names[0][1:]) if names and names[0][1:].isdecimal() else len(self.blocks)
+        ran = self.blocks[block].instructions if block < len(self.blocks) else []
+        if not ran:
+            return f"kernel {self.kernel.name}"
+        return ran[0].where if len(ran) == 1 else f"PTX lines {ran[0].line} to {ran[-1].line}"
 
     def fork(self, number: int, block: int) -> int:
         """Count instruction `number` of `block` among the forks; where its two bytes of `ways` are."""

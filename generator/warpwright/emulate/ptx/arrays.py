@@ -12,6 +12,7 @@ WIDTHS = {"pred": 1, "b8": 8, "u8": 8, "s8": 8, "b16": 16, "u16": 16, "s16": 16,
 WIDTHS |= {"s32": 32, "f32": 32, "f16x2": 32, "b64": 64, "u64": 64, "s64": 64, "f64": 64, "bf16": 16}
 SPACES = ("shared", "local", "const", "global")
 _DECLARED = re.compile(r"\.(\w+)\s+([\w$%]+)\s*((?:\[\d*\])*)\s*(?:=\s*(.*))?$", re.S)
+_LARGEST = 1 << 28  # bytes
 _ALIGN = re.compile(r"\.align\s+(\d+)")
 
 
@@ -39,7 +40,16 @@ def array_of(text: str, line: int) -> Array | None:
     data = _values(found[4], found[1], line) if found[4] else b""
     if len(data) > size:
         raise PtxError(f"line {line}: {found[2]} has {size} bytes, its initialiser {len(data)}")
-    return Array(found[2], space, size, int(align[1]) if align else width, data)
+    if size > _LARGEST and space != "shared":  # of shared memory a launch says what there is
+        raise PtxError(f"line {line}: {found[2]} has {size} bytes: at most {_LARGEST} are emulated")
+    return Array(found[2], space, size, checked_alignment(int(align[1]) if align else max(1, width), line), data)
+
+
+def checked_alignment(align: int, line: int) -> int:
+    """`align`. Raises PtxError unless it is a power of two."""
+    if align < 1 or align & (align - 1):
+        raise PtxError(f"line {line}: .align {align}: an alignment is a power of two")
+    return align
 
 
 def _values(text: str, kind: str, line: int) -> bytes:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from warpwright.emulate.ptx.graph import depths, post_dominators
 from warpwright.emulate.ptx.syntax import (
+    MALFORMED,
     Immediate,
     Instruction,
     Kernel,
@@ -24,6 +25,7 @@ from warpwright.emulate.ptx.syntax import (
     Special,
     Symbol,
     Vector,
+    misread,
 )  # fmt: skip
 from warpwright.emulate.ptx.traits import Traits
 
@@ -177,6 +179,12 @@ class Flow:
         return None
 
     def _varying_results(self, instruction: Instruction) -> list[str]:
+        try:
+            return self._found_varying(instruction)
+        except MALFORMED as error:
+            raise misread(instruction.where, "not the operands that this instruction has", error) from error
+
+    def _found_varying(self, instruction: Instruction) -> list[str]:
         written = self.defs(instruction)
         if self.warp_index_shift(instruction) is not None:
             return []

@@ -6,12 +6,13 @@ Labels and registers declared inside a `{ }` scope (inline assembly) are renamed
 
 from __future__ import annotations
 
-import math
 import re
 
 from warpwright.emulate.ptx.arrays import WIDTHS, array_of
+from warpwright.emulate.ptx.entry import entry_of
 from warpwright.emulate.ptx.literals import literal
 from warpwright.emulate.ptx.syntax import (
+    MALFORMED,
     Array,
     Instruction,
     Kernel,
@@ -20,7 +21,6 @@ from warpwright.emulate.ptx.syntax import (
     Module,
     Operand,
     Pair,
-    Param,
     PtxError,
     Register,
     SharedSymbol,
@@ -28,6 +28,7 @@ from warpwright.emulate.ptx.syntax import (
     Special,
     Symbol,
     Vector,
+    misread,
 )  # fmt: skip
 
 __all__ = ["Module", "PtxError", "parse", "split_operands"]
@@ -38,10 +39,7 @@ _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _PLACE = re.compile(r"(?:\.loc|inlined_at)\s+(\d+)\s+(\d+)\s+(\d+)")
 _VERSION = re.compile(r"^\.version\s+(\S+)", re.M)
 _TARGET = re.compile(r"^\.target\s+([\w]+)", re.M)
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?", re.S)
-_ALIGN = re.compile(r"\.align\s+(\d+)")
-_ARRAY = re.compile(r"\.(\w+)\s+([\w$]+)\s*(?:\[(\d*)\])?$")
-_SHAPE = re.compile(r"\.(reqntid|maxntid|reqnctapercluster)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
+_REGISTERS = 1 << 20  # names in one declaration
 _RANGE = re.compile(r"(%?\w+)<(\d+)>")
 _GUARD = re.compile(r"@(!?)([\w%$]+)\s+")
 # what most lines are: an instruction alone, whose braces, if any, are an operand
@@ -143,31 +141,47 @@ class _Reader:
         kernels: dict[str, Kernel] = {}
         kernel: Kernel | None = None
         for text, line in self.statements():
-            if text == "{":
-                self.scope_count += 1
-                self.numbers.append(self.scope_count)
-                self.scopes.append({})
-            elif text == "}":
-                self.scopes.pop()
-                self.numbers.pop()
-                if not self.scopes:
-                    kernel = None
-            elif ".entry" in text.split("(")[0].split():
-                kernel = self.entry(text, line)
-                kernels[kernel.name] = kernel
-            elif text.startswith(".") and self.directive(text, line, kernel):
-                continue
-            elif kernel is None:
-                raise PtxError(f"line {line}: {text[:80]!r} outside a kernel is not understood")
-            elif _LABEL.fullmatch(text):
-                kernel.labels[self.declare(text[:-1])] = len(kernel.body)
-            else:
-                kernel.body.append(self.instruction(text, line))
+            try:
+                kernel = self.statement(text, line, kernel, kernels)
+            except MALFORMED as error:
+                raise misread(f"line {line}", f"cannot read {text[:80]!r}", error) from error
+        if self.scopes:
+            raise PtxError(f"line {self.text.count(chr(10)) + 1}: the text ends before the }} of its last {{")
         for kernel in kernels.values():
             kernel.shared = [s for s in self.shared if s not in kernel.shared] + kernel.shared
             kernel.arrays = [*self.arrays, *kernel.arrays]
             self.resolve(kernel)
         return kernels
+
+    def statement(self, text: str, line: int, kernel: Kernel | None, kernels: dict[str, Kernel]) -> Kernel | None:
+        """Take in one statement, in `kernel` or outside of any; the kernel that the next one is in."""
+        if text == "{":
+            self.scope_count += 1
+            self.numbers.append(self.scope_count)
+            self.scopes.append({})
+        elif text == "}":
+            if not self.scopes:
+                raise PtxError(f"line {line}: a }} without its {{")
+            self.scopes.pop()
+            self.numbers.pop()
+            return kernel if self.scopes else None
+        elif ".entry" in text.split("(")[0].split():
+            self.loc = ()
+            kernel = entry_of(text, line)
+            if self.scopes or kernel.name in kernels:
+                raise PtxError(f"line {line}: a kernel {kernel.name} inside or beside another one of that name")
+            kernels[kernel.name] = kernel
+        elif text.startswith("."):
+            self.directive(text, line, kernel)
+        elif kernel is None or not self.scopes:
+            raise PtxError(f"line {line}: {text[:80]!r} outside a kernel is not understood")
+        elif _LABEL.fullmatch(text):
+            if text[:-1] + self.suffix() in kernel.labels:
+                raise PtxError(f"line {line}: the label {text[:-1]!r} stands twice in this scope")
+            kernel.labels[self.declare(text[:-1])] = len(kernel.body)
+        else:
+            kernel.body.append(self.instruction(text, line))
+        return kernel
 
     def resolve(self, kernel: Kernel) -> None:
         """Branch targets by the innermost scope that declares the label; the text may use it before that."""
@@ -190,25 +204,7 @@ class _Reader:
     def suffix(self) -> str:
         return "".join(f"@{number}" for number in self.numbers[1:])
 
-    def entry(self, text: str, line: int) -> Kernel:
-        match = _ENTRY.search(text)
-        if not match:
-            raise PtxError(f"line {line}: cannot read this .entry")
-        params = []
-        for item in split_operands(match[2] or ""):
-            sizes, array = _ALIGN.search(item), _ARRAY.search(item)
-            if not array or array[1] not in WIDTHS:
-                raise PtxError(f"line {line}: cannot read the parameter {item!r}")
-            width = WIDTHS[array[1]] // 8
-            params.append(Param(array[2], width * int(array[3] or 1), int(sizes[1]) if sizes else width))
-        self.loc = ()
-        kernel = Kernel(match[1], params)
-        for name, x, y, z in _SHAPE.findall(text):
-            shape = (int(x), int(y or 1), int(z or 1))
-            setattr(kernel, name, math.prod(shape) if name == "maxntid" else shape)
-        return kernel
-
-    def directive(self, text: str, line: int, kernel: Kernel | None) -> bool:
+    def directive(self, text: str, line: int, kernel: Kernel | None) -> None:
         words = text.split()
         if words[0] == ".loc":
             if len(self.scopes) == 1:  # in a scope lines are counted on, inside the text of the inline assembly
@@ -219,13 +215,15 @@ class _Reader:
                 raise PtxError(f"line {line}: register type {words[1]} is not emulated")
             for name in split_operands(" ".join(words[2:])):
                 ranged = _RANGE.fullmatch(name)
+                if ranged and int(ranged[2]) > _REGISTERS:
+                    raise PtxError(f"line {line}: {ranged[2]} registers {ranged[1]}: at most {_REGISTERS} are emulated")
                 names = [f"{ranged[1]}{i}" for i in range(int(ranged[2]))] if ranged else [name]
                 if words[1] == ".b128":
                     self.wide.update(self.declare(n) for n in names)
                     names = [half for n in names for half in (f"{n}.lo", f"{n}.hi")]
                 kernel.registers.update({self.declare(n): width for n in names})
         elif ".func" in words and "{" not in text:
-            return True  # declared, defined elsewhere: what may be called is said where it is
+            pass  # declared, defined elsewhere: what may be called is said where it is
         elif ".func" in words:
             raise PtxError(f"line {line}: {' '.join(words[:6])}...: functions of the device are not emulated")
         elif array := array_of(text, line):
@@ -235,10 +233,9 @@ class _Reader:
             else:
                 (kernel.arrays if kernel else self.arrays).append(array)
         elif words[0] == ".param" and kernel is not None:
-            return True  # of a call
+            pass  # of a call
         elif words[0] not in _LINES:
             raise PtxError(f"line {line}: directive {words[0]} is not understood")
-        return True
 
     def location(self, text: str) -> Location:
         """A `.loc`, and what it is inlined at: an earlier `.loc`, that may be inlined itself."""
@@ -267,7 +264,7 @@ class _Reader:
         for scope in reversed(self.scopes):
             if name in scope:
                 return Register(scope[name])
-        return Register(name)
+        raise LookupError(f"the register {name} is not declared")
 
     def operand(self, text: str, line: int) -> Operand:
         for scope in reversed(self.scopes):  # first, since most operands are registers

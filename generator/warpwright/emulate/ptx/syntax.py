@@ -10,6 +10,18 @@ class PtxError(ValueError):
     """The text is not PTX that the reader understands; the message names the line."""
 
 
+#: What reading raises where a text has not the parts, or not those kinds of parts, that it should have.
+MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, SyntaxError, TypeError,
+             ValueError)  # fmt: skip
+
+
+def misread(where: str, what: str, error: BaseException) -> PtxError:
+    """The error to raise for one of MALFORMED, with the place in the text; a PtxError knows that itself."""
+    if isinstance(error, PtxError):
+        return error
+    return PtxError(f"{where}: {what} ({type(error).__name__}{f': {error}' if str(error) else ''})")
+
+
 @dataclass(frozen=True)
 class Register:
     name: str

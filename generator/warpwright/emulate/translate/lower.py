@@ -60,6 +60,8 @@ def nodes_of(instruction: Instruction, number: int, flow: Flow, owner: Translato
         return [node(op, operands[0], operands[1:])]
     if op is not None and isinstance(operands[0], Sink):
         return []
+    if op is not None and len(operands) - 1 != len(op.sources):
+        raise ValueError(f"{len(operands)} operands, it has {len(op.sources) + 1}")
     known = op is None and owner.units.find(opcode) is not None
     return [Node(instruction, number, None, None, (), [*flow.uses(instruction)], [*flow.defs(instruction)], 0, known)]
 
@@ -70,6 +72,8 @@ def _moves(instruction: Instruction, node: Callable[..., Node]) -> list[Node]:
         op = operation("mov.b64")
         return [node(op, r, (s,)) for r, s in zip(result.items, source.items, strict=True)]
     bits = 1 if instruction.parts[-1] == "pred" else int(instruction.parts[-1][1:])
+    if bits not in (1, 8, 16, 32, 64, 128):
+        raise ValueError(f"there is no register of {bits} bits")
     whole = f"u{bits}"
     if isinstance(source, Vector):
         part = bits // len(source.items)
@@ -97,6 +101,8 @@ def _parameter(instruction: Instruction, node: Callable[..., Node], owner: Trans
     assert isinstance(source, Memory)
     kind = instruction.parts[-1]
     size = math.ceil(int(kind[1:]) / 8)
+    if size not in (1, 2, 4, 8, 16):
+        raise ValueError(f"there is no parameter of {kind[1:]} bits")
     if not isinstance(source.base, Symbol):
         return [Node(instruction, -1, None, known=False)]
     if source.base.name not in owner.params:  # what a call has returned

@@ -17,12 +17,14 @@ from warpwright.emulate.machine import rows
 from warpwright.emulate.machine.findings import UnsupportedInstruction
 from warpwright.emulate.machine.program import Program
 from warpwright.emulate.numbers.alu import NAMES
-from warpwright.emulate.ptx.flow import Flow
-from warpwright.emulate.ptx.syntax import Instruction, Kernel
+from warpwright.emulate.ptx.flow import Block, Flow
+from warpwright.emulate.ptx.syntax import MALFORMED, Instruction, Kernel, misread
 from warpwright.emulate.translate.lower import nodes_of
 from warpwright.emulate.translate.node import Node
 from warpwright.emulate.translate.unit import Units
 from warpwright.emulate.translate.writer import BlockWriter
+
+_NOT_ITS_OPERANDS = "not the operands or modifiers that this instruction has"
 
 
 def translate(kernel: Kernel, units: Units) -> Program:
@@ -56,12 +58,15 @@ class Translator:
         texts = []
         for block, nodes in zip(flow.blocks, prepared, strict=True):
             self.counts = dict(base)
-            texts.append(BlockWriter(self, block, nodes).text())
+            texts.append(self._text(block, nodes))
             self.program.sizes.append(len(block.instructions) + (block.branch is not None))
             most = {bits: max(most[bits], count) for bits, count in self.counts.items()}
         self.program.source = "\n".join(texts)
         namespace.update(self.constants)
-        exec(compile(self.program.source, f"<{kernel.name[:40]}>", "exec"), namespace)
+        try:
+            exec(compile(self.program.source, self.program.file, "exec"), namespace)
+        except (MemoryError, *MALFORMED) as error:
+            raise misread(f"kernel {kernel.name}", "its code cannot be translated", error) from error
         self.program.functions = [namespace[f"b{block.index}"] for block in flow.blocks]
         kinds: dict[int, Any] = {1: np.bool_, 16: np.uint16, 32: np.uint32, 64: np.uint64}
         self.program.row_files = [(bits, kinds[bits], max(1, count)) for bits, count in most.items()]
@@ -72,7 +77,18 @@ class Translator:
         return {**NAMES, **rows.NAMES, **self.units.calls, **numbers, "WAYS": self.program.ways}
 
     def _nodes(self, instruction: Instruction) -> list[Node]:
-        return nodes_of(instruction, self.numbers[id(instruction)], self.flow, self)
+        try:
+            return nodes_of(instruction, self.numbers[id(instruction)], self.flow, self)
+        except MALFORMED as error:
+            raise misread(instruction.where, _NOT_ITS_OPERANDS, error) from error
+
+    def _text(self, block: Block, nodes: list[Node]) -> str:
+        writer = BlockWriter(self, block, nodes)
+        try:
+            return writer.text()
+        except MALFORMED as error:
+            at = writer.at or (nodes[0].instruction if nodes else block.branch)
+            raise misread(at.where if at else self.kernel.name, _NOT_ITS_OPERANDS, error) from error
 
     def _shared_layout(self) -> None:
         offset = 0
@@ -99,7 +115,10 @@ class Translator:
         arranged = self.program.arranged
         for unit in self.units:
             if unit.arrange is not None:
-                arranged[unit.name] = unit.arrange(self, prepared)
+                try:
+                    arranged[unit.name] = unit.arrange(self, prepared)
+                except MALFORMED as error:
+                    raise misread(f"kernel {self.kernel.name}", f"{unit.name}: {_NOT_ITS_OPERANDS}", error) from error
         self.before = [(unit.before, arranged[unit.name]) for unit in self.units if unit.before]
 
     def _place_registers(self) -> None:

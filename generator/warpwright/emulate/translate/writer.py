@@ -19,7 +19,7 @@ from warpwright.emulate.translate.operands import special
 if TYPE_CHECKING:
     from warpwright.emulate.translate.translator import Translator
 
-_SIGNS = re.compile(r"\W")  # what names of PTX may have and those of Python may not
+_SIGNS = re.compile(r"[^a-zA-Z0-9]")  # what names of PTX may have and those of Python may not, and the sign for it
 VIEWS = {"u16": "U16", "s16": "S16", "u32": "U32", "s32": "S32", "f32": "F32", "u64": "U64", "s64": "S64", "pred": "P"}
 
 
@@ -31,6 +31,7 @@ class BlockWriter:
         self.flow = owner.flow
         self.masked = block.index in owner.flow.divergent
         self.lines: list[str] = []
+        self.at: Instruction | None = None  # what is being written
         self.heads: dict[str, str] = {}  # local names that units want, and what they are
         self.narrowed = False  # whether the code of an instruction with a guard is inside that guard
         self.indent = ""
@@ -99,6 +100,7 @@ class BlockWriter:
 
     def _emit(self, group: list[Node]) -> None:
         first = group[0]
+        self.at = first.instruction
         for before, arranged in self.owner.before:
             before(self, group, arranged)
         if first.op is None:
@@ -223,7 +225,9 @@ class BlockWriter:
         return self.rows(operand, kind) if self.flow.is_varying(operand) else self.scalar(operand, kind)
 
     def local(self, name: str) -> str:
-        return "r_" + _SIGNS.sub("_", name)
+        """A name of Python: no two names of PTX have the same one, though `%r$1` and `%r_1` look alike."""
+        start = "r_" if name[0] == "%" else "q_"
+        return start + _SIGNS.sub(lambda sign: f"_{ord(sign[0]):x}_", name.removeprefix("%"))
 
     def scalar(self, operand: Operand, kind: str) -> str:
         """The expression of a uniform operand: signed kinds as signed integers, f32 as bits unless immediate."""
