@@ -106,7 +106,7 @@ def test_deadlock_says_who_waits_for_what() -> None:
     assert outcome.kinds == ["deadlock"]
     text = outcome.message("deadlock")
     assert "warps 0..1 (role0, role1) of CTA (0, 0, 0) wait for the phase of parity 0 of mbarrier ab_full[0]" in text
-    assert "2 of 3 arrivals and 0 bytes pending" in text
+    assert "phase 0: 1 of 3 arrivals has come\n" in text
     assert "mbarrier.try_wait" in text
     waits = outcome.result.findings[0].details["waits"]
     assert [(w["warp"], w["parity"], w["pending_arrivals"]) for w in waits] == [(0, 0, 2), (1, 0, 2)]

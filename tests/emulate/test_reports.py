@@ -90,7 +90,7 @@ def test_a_deadlock_says_which_barrier_lacks_what_and_where_it_was_set_up(report
     assert defect["kind"] == "deadlock"
     waits = r"warp 4 \(producer\) of CTAs? \(0, 0, 0\).* waits? for the phase of parity 0 of mbarrier ab_empty\[0\]"
     assert re.search(waits, text)
-    assert "1 of 3 arrivals and 0 bytes pending\n    initialised for 3 arrivals\n      kernel.py:" in text
+    assert "2 of 3 arrivals have come\n    initialised for 3 arrivals\n      kernel.py:" in text
     assert line("cute.arch.mbarrier_init(ab_empty + stage, EMPTY_ARRIVALS)") in text
     assert "planned: 2 arrivals (one thread per consumer warpgroup of 2 CTAs)" in text
     assert "arrived in this phase: 1 arrival by warp 0 (consumer 0) of CTAs (0, 0, 0), (1, 0, 0), each" in text

@@ -173,7 +173,7 @@ def test_operands_must_not_be_written_before_the_commit_is_waited_for() -> None:
 def test_the_commit_is_the_arrival_that_is_waited_for() -> None:
     outcome = with_mma(single(1, ISSUE, "ISSUED") + WAIT)
     assert outcome.kinds == ["deadlock"]
-    assert "1 of 1 arrival" in outcome.message("deadlock")
+    assert "its one arrival has not come" in outcome.message("deadlock")
 
 
 def test_registers_of_a_load_are_not_ready_before_its_wait() -> None:

@@ -103,7 +103,7 @@ def test_out_of_bounds_bytes_count_as_well() -> None:
     assert "16 more than expected" in outcome.message("mbarrier")
     short = launch(text.replace(str(size - 16), str(size + 16)), {"s": source()}, maps=[tensor], shared=20000)
     assert short.kinds == ["deadlock"]
-    assert "16 bytes pending" in short.message("deadlock")
+    assert "16 bytes are missing" in short.message("deadlock")
 
 
 def multicast(mask: str, init: str = "fence.mbarrier_init.release.cluster;", drain: bool = True) -> str:

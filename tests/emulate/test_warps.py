@@ -160,7 +160,7 @@ def test_convergence_is_demanded() -> None:
 def test_unknown_instructions_are_named_all_at_once() -> None:
     with pytest.raises(UnsupportedInstruction, match=r"suq\.width\.b32, tex\.1d\.v4\.f32\.s32"):
         launch(" tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%r5, {%r6}];\n suq.width.b32 %r1, [%rd0];\n")
-    for redux in ("redux.sync.mul.u32", "redux.sync.min.f32", "redux.sync.and.u32"):
+    for redux in ("redux.sync.mul.u32", "redux.sync.add.f32", "redux.sync.and.u32"):
         with pytest.raises(UnsupportedInstruction, match=redux.replace(".", r"\.")):
             launch(f" {redux} %r9, %r0, -1;\n")
     with pytest.raises(UnsupportedInstruction, match=r"%smidx"):

@@ -44,7 +44,7 @@ def locate(f: Fiber, number: int, address: int, cluster: bool, size: int, align:
 
 
 def reach(warp: Warp, number: int, cta: Cta, event: int) -> None:
-    """Note that `warp` reaches into a peer: the peer must not be able to end before that."""
+    """Note that the operation `event` of `warp` reaches into a CTA, which must not be able to end before that."""
     if not cta.running:
         text = f"CTA {cta} has ended when its peer reaches into its shared memory"
         warp.machine.fault("exit", warp, number, text)

@@ -154,7 +154,10 @@ class GlobalOrder:
         if tracked is None:
             tracked = self.tracked[buffer.name] = Tracked(self.machine.order, buffer)
         known = warp.known | 1 << event
-        visible = warp.known_async if asynchronous else warp.known if coherent else 0
+        order = self.machine.order
+        visible = warp.known if coherent else 0
+        if asynchronous:  # what was fenced for global memory, or needed no fence
+            visible = warp.known & order.fenced_global | warp.known_async & ~order.fenced_shared
         for other, byte in tracked.access((event, known, number, starts, size, write), visible):
             self._report(warp, number, tracked, event, other, byte, write, asynchronous, coherent)
 

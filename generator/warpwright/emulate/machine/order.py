@@ -83,6 +83,7 @@ class Order:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
+        self.fenced_global = self.fenced_shared = 0  # events behind proxy fences, of global or only of shared memory
         self.readers: list[tuple[int, ...]] = [()]
         self.interned: dict[tuple[int, ...], int] = {(): 0}
         self.added: dict[tuple[int, int], int] = {}

@@ -11,23 +11,34 @@ from warpwright.emulate.ptx.flow import Block
 from warpwright.emulate.ptx.syntax import Instruction, Kernel
 
 if TYPE_CHECKING:
+    from warpwright.emulate.machine.order import Event
     from warpwright.emulate.machine.state import Cta, Fiber, Warp
 
 #: Of a suspended fiber and the detail it was suspended with: what it waits for, in words and as numbers.
 Explain = Callable[["Fiber", Any], tuple[str, dict[str, Any]]]
 
 
+def nothing(*_: object) -> str:
+    """The words for what would order two accesses, where no unit knows any."""
+    return "nothing that this kernel has"
+
+
 @dataclass(frozen=True)
 class Hooks:
     """What the instructions of a kernel want of the machine.
 
-    waits: how to explain each kind of wait. at_exit, at_end: checks when a warp ends, and of a CTA when all is over.
+    waits: how to explain each kind of wait. at_leave: what lanes that end no longer count for; at_exit, at_end: checks
+    when a warp ends, and of a CTA when all is over.
+    remedy: what would order an event, of that number, whose access is a "read" or "write" of a warp, before an access
+    by another (asynchronous or not).
     observes: the names under which runs note what they saw. rules: what may be switched off (`Options.without`).
     """
 
     waits: Mapping[str, Explain] = field(default_factory=dict)
+    at_leave: tuple[Callable[[Warp], None], ...] = ()
     at_exit: tuple[Callable[[Warp], None], ...] = ()
     at_end: tuple[Callable[[Cta], None], ...] = ()
+    remedy: Callable[[Event, int, str, Warp, bool], str] = nothing
     observes: tuple[str, ...] = ()
     rules: frozenset[str] = frozenset()
 
@@ -47,7 +58,7 @@ class Program:
     hooks: Hooks
     functions: list[Any] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
-    uniforms: int = 0
+    unset: tuple[list[int], list[int]] = ([], [])  # the uniform registers as they begin, in two ways
     row_files: list[tuple[int, Any, int]] = field(default_factory=list)
     arranged: dict[str, Any] = field(default_factory=dict)
     static_bytes: int = 0

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 FULL = 0xFFFFFFFF
 LANES = np.arange(32, dtype=np.uint32)
+#: What a register holds before anything wrote it, by its width in bits: NaN for whoever reads it as floats (of 16 bits
+#: and more), a large odd number for whoever counts or addresses with it. Predicates differ.
+POISON = {16: 0x7FFD, 32: 0x7FFDFFFB, 64: 0x7FFDFFFB_7FFDFFFB}
 _LANE_MASKS: dict[int, Array] = {}
 _MASKS: dict[bytes, int] = {}
 
@@ -23,6 +26,14 @@ def lanes_of(mask: int) -> Array:
     if found is None:
         found = _LANE_MASKS[mask] = (mask >> LANES & 1).astype(bool) if mask else np.zeros(32, dtype=bool)
     return found
+
+
+def unset(bits: int, count: int, kind: Any, odd: int) -> Array:
+    """(count, 32) registers of `bits` that nothing has written; of predicates every second lane holds."""
+    if bits > 1:
+        return np.full((count, 32), POISON[bits], dtype=kind)
+    predicates: Array = np.add.outer(np.arange(count), LANES + odd) & 1 == 1
+    return predicates
 
 
 def mask_of(lanes: Any) -> int:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warpwright.emulate.machine import start, stuck
+from warpwright.emulate.machine import races, start, stuck
 from warpwright.emulate.machine.addresses import RESERVED
 from warpwright.emulate.machine.findings import Report, Stop
 from warpwright.emulate.machine.global_order import GlobalOrder
 from warpwright.emulate.machine.locations import Locations
-from warpwright.emulate.machine.order import CELL, Event, Order
+from warpwright.emulate.machine.order import Order
 from warpwright.emulate.machine.state import EXIT, Cluster, Cta, Fiber, Warp
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Machine:
         self.program, self.launch, self.memory, self.options = program, launch, memory, options
         self.opaque = opaque  # what opaque objects among the parameters mean, by parameter; units add
         self.cluster_counts = tuple(g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
-        self.rng = random.Random(seed)
+        self.seed, self.rng = seed, random.Random(seed)
         self.order = Order()
         self.global_order, self.locations = GlobalOrder(self), Locations()
         self.report = Report(options.limit)
@@ -157,38 +157,4 @@ class Machine:
     def check_order(self, bad: list[tuple[int, int]], cta: Cta, event: int, warp: Warp, number: int, write: bool,
                     asynchronous: bool) -> None:  # fmt: skip
         """Report what `Shadow.read` or `Shadow.write` returned."""
-        for other, cell in bad:
-            where = self.place(cta, cell * CELL)
-            actor = self.order.events[event].actor
-            mine = f"{'async' if asynchronous else 'generic'} proxy {'write' if write else 'read'} by {actor}"
-            if other == -2:
-                kind, what = cta.shadow.holder(cell)
-                text = f"{where} holds {what}\n  {mine}\n  {self.line(number)}"
-                self.report.add(kind, text, (self.program.instructions[number].line,))
-                continue
-            if other < 0:
-                text = f"{where} is read but was never written\n  {mine}\n  {self.line(number)}"
-                self.report.add("uninitialised-read", text, (self.program.instructions[number].line,))
-                continue
-            earlier = self.order.events[other]
-            before, wrote = earlier.access(cell, writes_only=not write) or (number, True)
-            lines = (self.program.instructions[number].line, self.program.instructions[before].line)
-            hint = _remedy(earlier, "write" if wrote else "read", warp, asynchronous, bool(warp.known >> other & 1))
-            text = (
-                f"{where}\n  {mine}\n    {self.line(number)}\n  is not ordered after the {earlier.proxy} proxy"
-                f" {'write' if wrote else 'read'} by {earlier.actor}\n    {self.line(before)}\n"
-                f"  what would order them: {hint}"
-            )
-            self.report.add("race", text, lines, False, offset=cell * CELL, cta=cta.ctaid)
-
-
-def _remedy(earlier: Event, access: str, warp: Warp, asynchronous: bool, known: bool) -> str:
-    """What would order `access`, by `earlier`, before one by `warp`, that knows of it (but not in its proxy) or not."""
-    if earlier.source.remedy is not None:
-        return earlier.source.remedy(earlier.warp, warp)
-    actor = f"the {'writer' if access == 'write' else 'reader'}, {earlier.warp},"
-    if not asynchronous:
-        return f"a barrier at which {earlier.warp} arrives after the {access}, and on which {warp} waits"
-    if known:
-        return f"fence.proxy.async by {actor} after the {access} and before the barrier ahead of the later access"
-    return f"fence.proxy.async by {actor} after the {access}, then a barrier at which it arrives and {warp} waits"
+        races.report(self, bad, cta, event, warp, number, write, asynchronous)

@@ -11,7 +11,7 @@ import numpy as np
 
 from warpwright.emulate.machine.addresses import RANK_SHIFT, RESERVED
 from warpwright.emulate.machine.order import CELL, WARP, Shadow
-from warpwright.emulate.machine.rows import FULL, LANES, lanes_of, mask_of
+from warpwright.emulate.machine.rows import FULL, LANES, lanes_of, mask_of, unset
 from warpwright.emulate.numbers.formats import Array
 
 if TYPE_CHECKING:
@@ -75,7 +75,11 @@ class Fiber:
         if not chosen:
             return other
         node = Join(join, self.mask, self.join)
-        self.warp.machine.ready(Fiber(self.warp, taken, chosen, node))
+        apart = Fiber(self.warp, taken, chosen, node)
+        if taken == len(self.warp.machine.program.blocks) - 1:
+            apart.leave()  # lanes that return are gone before the others go on
+        else:
+            self.warp.machine.ready(apart)
         self.mask &= ~chosen
         self.lanes, self.join = lanes_of(self.mask), node
         return other
@@ -101,6 +105,34 @@ class Fiber:
             self.lanes = lanes_of(self.mask)
         return True
 
+    def knows(self) -> tuple[int, int]:
+        """What these lanes know, and what of it the asynchronous proxy sees for them.
+
+        Not what other lanes of the warp did, or learnt by themselves, since all of them last met at a barrier.
+        """
+        warp = self.warp
+        known, known_async = warp.known, warp.known_async
+        if warp.accessing & ~self.mask:
+            known, known_async = known & ~warp.unsynced, known_async & ~warp.unsynced
+        for lanes, events in warp.apart:
+            if not lanes & self.mask:
+                known, known_async = known & ~events, known_async & ~events
+        return known, known_async
+
+    def learn(self, known: int, known_async: int) -> None:
+        """A wait of these lanes is over; what it shows to some of the warp's lanes, the others do not know yet."""
+        warp = self.warp
+        if self.mask != warp.alive:
+            fresh = known & ~warp.known
+            if fresh:
+                at = next((n for n, (lanes, _) in enumerate(warp.apart) if lanes == self.mask), None)
+                if at is None:
+                    warp.apart.append((self.mask, fresh))
+                else:
+                    warp.apart[at] = self.mask, warp.apart[at][1] | fresh
+        warp.known |= known
+        warp.known_async |= known_async
+
     def leave(self) -> None:
         """Its lanes have returned: those that wait for them at a join must not."""
         node, revived = self.join, False
@@ -113,6 +145,9 @@ class Fiber:
         self.warp.alive &= ~self.mask
         if not self.warp.alive:
             self.warp.finish()
+            return
+        for told in self.warp.machine.program.hooks.at_leave:
+            told(self.warp)
 
 
 class Warp(Owner):
@@ -123,8 +158,9 @@ class Warp(Owner):
         super().__init__()
         self.machine, self.cta, self.group, self.index = group.machine, group.cta, group, index
         machine = self.machine
-        self.u: list[int] = [0] * machine.program.uniforms
-        rows = {bits: np.zeros((count, 32), dtype=kind) for bits, kind, count in machine.program.row_files}
+        odd = (machine.seed + index) & 1
+        self.u: list[int] = [*machine.program.unset[odd]]
+        rows = {bits: unset(bits, count, kind, odd) for bits, kind, count in machine.program.row_files}
         self.U16, self.U32, self.U64, self.P = rows[16], rows[32], rows[64], rows[1]
         self.S16, self.S32, self.S64 = self.U16.view(np.int16), self.U32.view(np.int32), self.U64.view(np.int64)
         self.F32, self.F64 = self.U32.view(np.float32), self.U64.view(np.float64)
@@ -136,6 +172,8 @@ class Warp(Owner):
         self.tid = (flat % x, flat // x % y, flat // (x * y))
         self.known = self.known_async = 0
         self.unsynced = self.accessing = 0  # events since all lanes last met at a barrier, and the lanes that made them
+        self.apart: list[tuple[int, int]] = []  # since then too: lanes, and events that only they have waited for
+        self.withheld = 0  # events that an arrival of some lanes did not hand on, since other lanes made them
         self.segment = -1  # the event of the accesses since the last release
         self.clock = 0
         self.done = False
@@ -163,6 +201,8 @@ class Warp(Owner):
         """All lanes have met at a barrier: each knows what the others did; later accesses are a new event."""
         self.segment = -1
         self.unsynced = self.accessing = 0
+        if self.apart:
+            self.apart.clear()
 
     def learn(self, known: int, known_async: int) -> None:
         self.known |= known
@@ -172,6 +212,8 @@ class Warp(Owner):
         self.done = True
         machine, cta = self.machine, self.cta
         cta.cluster.warps -= 1
+        for told in machine.program.hooks.at_leave:
+            told(self)
         for check in machine.program.hooks.at_exit:
             check(self)
         cta.exit_known |= self.known

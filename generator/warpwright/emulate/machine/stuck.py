@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 _SHOWN = 12  # groups of warps that wait alike
 
 
+_OWN = """CTA {} may end while this is in flight into its shared memory, which may be another CTA's by then
+  what would keep it: a wait, by any warp of the CTA, on the barrier that this completes"""
+_PEER = """CTA {} may end before this reaches into its shared memory: no warp of it waits for that
+  what would keep it: a wait on the barrier that this completes, or on the cluster barrier after it"""
+
+
 def _waits(machine: Machine) -> tuple[list[str], list[dict[str, Any]]]:
     """Who waits: in words, those together that wait alike; and as numbers, each warp by itself."""
     alike: dict[tuple[str, str, str], list[Warp]] = {}
@@ -70,14 +76,10 @@ def report_livelock(machine: Machine) -> None:
 
 
 def report_exits(machine: Machine) -> None:
-    """After the end: reaches into a peer that it did not have to wait for, and what units check then."""
+    """After the end: what reaches into a CTA that did not have to wait for it, and what units check then."""
     for event, cta, warp, number in machine.remote:
         if not cta.exit_known >> event & 1:
-            text = (
-                f"CTA {cta} may end before this reaches into its shared memory: no warp of it waits for that\n"
-                "  what would keep it: a wait on the barrier that this completes, or on the cluster barrier after it"
-            )
-            machine.fault("exit", warp, number, text)
+            machine.fault("exit", warp, number, _OWN.format(cta) if cta is warp.cta else _PEER.format(cta))
     for cluster in machine.clusters:
         for cta in cluster.ctas:
             for check in machine.program.hooks.at_end:

@@ -77,6 +77,7 @@ class Flow:
         self.joins = {
             self.ipdom[b.index] for b in self.blocks if b.branch and b.branch.guard and self.is_varying(b.branch.guard)
         }
+        self.joins.discard(len(self.blocks) - 1)  # who returns is gone at once, and waits for nobody
 
     def is_varying(self, operand: Operand) -> bool:
         if isinstance(operand, Register):

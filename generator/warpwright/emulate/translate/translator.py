@@ -70,7 +70,12 @@ class Translator:
         self.program.functions = [namespace[f"b{block.index}"] for block in flow.blocks]
         kinds: dict[int, Any] = {1: np.bool_, 16: np.uint16, 32: np.uint32, 64: np.uint64}
         self.program.row_files = [(bits, kinds[bits], max(1, count)) for bits, count in most.items()]
-        self.program.uniforms = len(self.slots)
+        self.program.unset = self._unset(0), self._unset(1)
+
+    def _unset(self, odd: int) -> list[int]:
+        """The uniform registers that nothing has written; of predicates every second one holds."""
+        widths = [self.kernel.registers[name] for name in self.slots]
+        return [rows.POISON[max(16, bits)] if bits > 1 else (n + odd) & 1 for n, bits in enumerate(widths)]
 
     def _namespace(self) -> dict[str, Any]:
         numbers = {"inf": float("inf"), "nan": float("nan")}

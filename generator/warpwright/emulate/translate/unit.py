@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from warpwright.emulate.machine.findings import KINDS, Kind
-from warpwright.emulate.machine.program import Explain, Hooks
+from warpwright.emulate.machine.program import Explain, Hooks, nothing
 from warpwright.emulate.ptx.traits import ARITHMETIC, CORE, Prefixes, Traits
 
 if TYPE_CHECKING:
     from warpwright.build.ptx_values import Statement
+    from warpwright.emulate.machine.order import Event
     from warpwright.emulate.machine.state import Cta, Warp
     from warpwright.emulate.translate.node import Node
     from warpwright.emulate.translate.translator import Translator
@@ -67,7 +68,9 @@ class Unit:
     rules: what `Options.without` may name, name -> meaning.
     arrange: before registers get their rows: claims rows, ties nodes that must keep their order; its value is kept as
     `Program.arranged[name]`. before: code ahead of a group of nodes, by that value.
+    at_leave: when lanes of a warp end, or all of it (it is `done` then).
     at_exit: a check when a warp ends. at_end: one of each CTA when the launch is over.
+    remedy: what would order an access of a warp before another one, in words; one unit has it (see `Hooks`).
     alter: mutants that are more than a deletion or a changed count, of (statements, lines of the text).
     """
 
@@ -80,8 +83,10 @@ class Unit:
     rules: Mapping[str, str] = field(default_factory=dict)
     arrange: Callable[[Translator, list[list[Node]]], Any] | None = None
     before: Callable[[BlockWriter, list[Node], Any], None] | None = None
+    at_leave: Callable[[Warp], None] | None = None
     at_exit: Callable[[Warp], None] | None = None
     at_end: Callable[[Cta], None] | None = None
+    remedy: Callable[[Event, int, str, Warp, bool], str] | None = None
     alter: Callable[[list[Statement], list[str]], Iterator[Alteration]] | None = None
 
 
@@ -113,8 +118,10 @@ class Units:
     def hooks(self) -> Hooks:
         return Hooks(
             waits=_merged("wait", *(unit.waits for unit in self.units)),
+            at_leave=tuple(unit.at_leave for unit in self.units if unit.at_leave),
             at_exit=tuple(unit.at_exit for unit in self.units if unit.at_exit),
             at_end=tuple(unit.at_end for unit in self.units if unit.at_end),
+            remedy=next((unit.remedy for unit in self.units if unit.remedy), nothing),
             observes=tuple(_merged("observation", *(unit.observes for unit in self.units))),
             rules=frozenset(_merged("rule", *(unit.rules for unit in self.units))),
         )

@@ -16,7 +16,7 @@ from warpwright.emulate.machine.memory import Buffer
 from warpwright.emulate.machine.order import WARP
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
 from warpwright.emulate.numbers.formats import Array
-from warpwright.emulate.units.barriers.mbarriers import release
+from warpwright.emulate.units.barriers.released import release
 from warpwright.emulate.units.memory.shared import cells_of
 
 
@@ -142,7 +142,7 @@ def exchange(f: Fiber, where: Places, order: Order, write: bool, read: bool, ato
         for key in keys:
             locations.read(warp, key, order.level, order.acquire)
     if write:
-        released = release(warp, f.mask) if order.release else None
+        released = release(f) if order.release else None
         for key in keys:
             locations.write(warp, key, order.level, released, atomic)
 

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from warpwright.emulate.translate.writer import BlockWriter
 
 
-def _cluster(opcode: str) -> bool:
-    return "shared::cluster" in opcode
-
-
 def _init(w: BlockWriter, n: Node) -> None:
     memory, count = n.instruction.operands
     w.lines.append(f"mbarrier_init(f, {n.number}, {address_of(w, memory, n.number)}, {single(w, count, n.number)})")
@@ -28,15 +24,27 @@ def _inval(w: BlockWriter, n: Node) -> None:
     w.lines.append(f"mbarrier_inval(f, {n.number}, {address_of(w, n.instruction.operands[0], n.number)})")
 
 
+def _anywhere(opcode: str) -> bool:
+    """Whether the barrier may be a peer's: said so, or at a generic address."""
+    return "shared::cluster" in opcode or ".shared" not in opcode
+
+
+def _local(n: Node) -> bool:
+    """Whether the scope is said to be the CTA."""
+    return "cta" in n.instruction.parts
+
+
 def _arrive(w: BlockWriter, n: Node) -> None:
-    operands, opcode = list(n.instruction.operands), n.instruction.opcode
-    if "noComplete" in n.instruction.parts:
-        raise UnsupportedInstruction(f"{n.instruction.where}: not emulated")
+    operands, parts = list(n.instruction.operands), n.instruction.parts
     result = operands.pop(0) if not isinstance(operands[0], Memory) else None
     value = single(w, operands[1], n.number) if len(operands) > 1 else "1"
-    count, expect = ("1", value) if "expect_tx" in opcode else (value, "0")
+    count, expect = ("1", value) if "expect_tx" in parts else (value, "0")
     address = address_of(w, operands[0], n.number, lanes=True)
-    call = f"mbarrier_arrive(f, {n.number}, {address}, {count}, {expect}, {_cluster(opcode)})"
+    flags = {"relaxed": "relaxed" in parts, "local": _local(n), "drop": "arrive_drop" in parts,
+             "still": "noComplete" in parts}  # fmt: skip
+    said = "".join(f", {name}=True" for name, given in flags.items() if given)
+    anywhere = _anywhere(n.instruction.opcode)
+    call = f"mbarrier_arrive(f, {n.number}, {address}, {count}, {expect}, {anywhere}{said})"
     if isinstance(result, Register):
         set_result(w, n, result, call)
     else:
@@ -46,14 +54,19 @@ def _arrive(w: BlockWriter, n: Node) -> None:
 def _expect(w: BlockWriter, n: Node) -> None:
     memory, count = n.instruction.operands
     address, value = address_of(w, memory, n.number), single(w, count, n.number)
-    w.lines.append(f"mbarrier_expect(f, {n.number}, {address}, {value}, {_cluster(n.instruction.opcode)})")
+    w.lines.append(f"mbarrier_expect(f, {n.number}, {address}, {value}, {_anywhere(n.instruction.opcode)})")
 
 
 def _wait(w: BlockWriter, n: Node) -> None:
     opcode, (result, memory, phase, *_) = n.instruction.opcode, n.instruction.operands
-    parity = single(w, phase, n.number) if "parity" in n.instruction.parts else f"{single(w, phase, n.number)}&1"
+    address = address_of(w, memory, n.number)
+    if "parity" in n.instruction.parts:
+        parity = single(w, phase, n.number)
+    else:
+        parity = f"phase_parity(f, {n.number}, {address}, {single(w, phase, n.number, 'u64')})"
     acquire = "relaxed" not in n.instruction.parts
-    arguments = f"f, {n.number}, {address_of(w, memory, n.number)}, {parity}, {acquire}, {_cluster(opcode)}"
+    local = ", True" if _local(n) else ""
+    arguments = f"f, {n.number}, {address}, {parity}, {acquire}, {'shared::cluster' in opcode}{local}"
     assert isinstance(result, Register)
     if w.block.spin:
         w.lines.append(f"if not mbarrier_wait({arguments}): return -1")
@@ -62,21 +75,35 @@ def _wait(w: BlockWriter, n: Node) -> None:
         set_result(w, n, result, f"mbarrier_test({arguments})")
 
 
+def _pending(w: BlockWriter, n: Node) -> None:
+    result, state = n.instruction.operands
+    assert isinstance(result, Register)
+    set_result(w, n, result, f"{single(w, state, n.number, 'u64')} >> 32")
+
+
+def _aligned(n: Node) -> bool:
+    """Whether all lanes of the warp must be together: bar is barrier with .aligned."""
+    return n.instruction.parts[0] == "bar" or "aligned" in n.instruction.parts
+
+
 def _bar(w: BlockWriter, n: Node) -> None:
     operands, parts = n.instruction.operands, n.instruction.parts
     count = single(w, operands[1], n.number) if len(operands) > 1 else "0"
     arguments = f"f, {n.number}, {single(w, operands[0], n.number)}, {count}"
-    if "arrive" in parts:
-        w.lines.append(f"bar_sync({arguments}, False)")
+    if "arrive" not in parts:
+        w.lines.append(f"if not bar_sync({arguments}, True, {_aligned(n)}): return -1")
+    elif _aligned(n):
+        w.lines.append(f"bar_sync({arguments}, False, True)")
     else:
-        w.lines.append(f"if not bar_sync({arguments}): return -1")
+        w.lines.append(f"if not bar_sync({arguments}, False, False): return -1")
 
 
 def _cluster_barrier(w: BlockWriter, n: Node) -> None:
+    aligned = "aligned" in n.instruction.parts
     if "arrive" in n.instruction.parts:
-        w.lines.append(f"cluster_arrive(f, {n.number}, {'relaxed' in n.instruction.parts})")
+        w.lines.append(f"cluster_arrive(f, {n.number}, {'relaxed' in n.instruction.parts}, {aligned})")
     else:
-        w.lines.append(f"if not cluster_wait(f, {n.number}): return -1")
+        w.lines.append(f"if not cluster_wait(f, {n.number}, {aligned}): return -1")
 
 
 def _warp_barrier(w: BlockWriter, n: Node) -> None:
@@ -94,6 +121,30 @@ def _fence(call: str) -> Handler:
     return emit
 
 
+def _fence_thread(w: BlockWriter, n: Node) -> None:
+    """fence{.sem}.scope and membar.level: an acquire fence, a release fence, or both."""
+    parts = n.instruction.parts
+    other = set(parts[1:]) - _FENCE_WORDS
+    if other:
+        raise UnsupportedInstruction(f"{n.instruction.where}: not emulated")
+    level = next(LEVELS[part] for part in parts if part in LEVELS)
+    w.lines.append(f"fence_thread(f, {level}, {'release' not in parts}, {'acquire' not in parts})")
+
+
+def _proxy_fence(w: BlockWriter, n: Node) -> None:
+    """fence.proxy.async of one state space or of all; its one-way forms are fences of threads as well."""
+    parts = n.instruction.parts
+    named = {"shared::cta", "shared::cluster", "global", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"}
+    spaces = named & set(parts)
+    if "acquire" in parts:
+        w.lines.append(f"fence_thread(f, {LEVELS['cluster']}, True, False)")
+    w.lines.append(f"fence_proxy_async(f, {spaces != {'global'}}, {spaces <= {'global'}})")
+    if "release" in parts:
+        w.lines.append(f"fence_thread(f, {LEVELS['cluster']}, False, True)")
+
+
+_FENCE_WORDS = {"acq_rel", "sc", "acquire", "release", "cta", "cluster", "gpu", "gl", "sys"}
+_FENCE_WORDS |= {"sync_restrict::shared::cta", "sync_restrict::shared::cluster"}
 _ARRIVALS, _BYTES, _THREADS = Count("arrival"), Count("byte"), Count("threads", (32, -32))
 
 OPCODES = {
@@ -102,31 +153,35 @@ OPCODES = {
     "mbarrier.arrive": Opcode(emit=_arrive, deleted=True, count=_ARRIVALS),
     "mbarrier.arrive.expect_tx": Opcode(emit=_arrive, deleted=True, count=_BYTES),
     "mbarrier.expect_tx": Opcode(emit=_expect, deleted=True, count=_BYTES),
+    "mbarrier.arrive_drop": Opcode(emit=_arrive, deleted=True, count=_ARRIVALS),
+    "mbarrier.arrive_drop.expect_tx": Opcode(emit=_arrive, deleted=True, count=_BYTES),
     **table(Opcode(emit=_wait, spins=True), "mbarrier.try_wait", "mbarrier.test_wait"),
+    "mbarrier.pending_count": Opcode(emit=_pending, effect=False),
     **table(
         Opcode(emit=_bar, result=False, suspends=True, deleted=True, count=_THREADS),
-        "bar.sync", "barrier.sync", "barrier.cta.sync", "bar.cta.sync",
+        "bar.sync", "barrier.sync", "barrier.cta.sync", "bar.cta.sync", "barrier.arrive", "barrier.cta.arrive",
     ),
     **table(
         Opcode(emit=_bar, result=False, deleted=True, count=_THREADS),
-        "bar.arrive", "barrier.arrive", "barrier.cta.arrive", "bar.cta.arrive",
+        "bar.arrive", "bar.cta.arrive", "barrier.arrive.aligned", "barrier.cta.arrive.aligned",
     ),
     "bar.warp.sync": Opcode(emit=_warp_barrier, result=False, deleted=True),
     "barrier.cluster.arrive": Opcode(emit=_cluster_barrier, result=False, deleted=True),
     "barrier.cluster.wait": Opcode(emit=_cluster_barrier, result=False, suspends=True, deleted=True),
-    "fence.proxy.async": Opcode(emit=_fence("fence_proxy_async"), result=False, deleted=True),
     "fence.mbarrier_init": Opcode(emit=_fence("fence_mbarrier_init"), result=False, deleted=True),
     **table(
-        Opcode(emit=_fence("fence_thread"), result=False, deleted=True),
-        "fence.acq_rel.cluster", "fence.acq_rel.gpu", "fence.acq_rel.sys", "fence.sc.cluster", "fence.sc.gpu",
-        "fence.sc.sys",
+        Opcode(emit=_fence_thread, result=False, deleted=True),
+        *(f"fence{sem}" for sem in ("", ".acq_rel", ".sc", ".acquire", ".release")),
     ),
-    **table(Opcode(emit=_fence("fence_thread"), result=False), "membar.gl", "membar.sys"),
-    **table(Opcode(emit=_fence(""), result=False), "fence.acq_rel.cta", "fence.sc.cta"),
+    **table(Opcode(emit=_fence_thread, result=False), "membar.cta", "membar.gl", "membar.sys"),
     **table(
-        Opcode(emit=hint, result=False, deleted=True),
-        "fence.proxy.tensormap", "fence.proxy.tensormap::generic",
-        "fence.proxy.alias",
+        Opcode(emit=_proxy_fence, result=False, deleted=True),
+        *(f"{name}.proxy.async{space}" for name in ("fence", "membar")
+          for space in ("", ".global", ".shared::cta", ".shared::cluster", "::generic")),
     ),
-    "membar.cta": Opcode(emit=hint, result=False),
+    **table(  # proxies that are not emulated
+        Opcode(emit=hint, result=False, deleted=True),
+        *(f"{name}.proxy.{kind}" for name in ("fence", "membar")
+          for kind in ("tensormap", "tensormap::generic", "alias")),
+    ),
 }  # fmt: skip

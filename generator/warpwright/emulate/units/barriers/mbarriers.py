@@ -7,35 +7,15 @@ Functions that the translated code calls take the fiber and the number of the in
 
 from __future__ import annotations
 
-from typing import Any
-
-from warpwright.emulate.machine.addresses import locate, reach
+from warpwright.emulate.machine.addresses import locate
 from warpwright.emulate.machine.order import WARP
 from warpwright.emulate.machine.people import arrivals, counted
-from warpwright.emulate.machine.scheduler import Machine
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
+from warpwright.emulate.units.barriers.released import Fenced, handed_on
 
-_TX_LIMIT = (1 << 20) - 1  # PTX ISA, "Tracking asynchronous operations by the mbarrier object"
-
-
-def release(warp: Warp, mask: int) -> tuple[int, int]:
-    """What an arrival of the lanes in `mask` makes known; the warp's later accesses are a new event.
-
-    Accesses that other lanes made are not carried unless bar.warp.sync, or a barrier of all lanes, came between.
-    """
-    warp.segment = -1
-    if warp.accessing & ~mask:
-        return warp.known & ~warp.unsynced, warp.known_async & ~warp.unsynced
-    return warp.known, warp.known_async
-
-
-class Fenced:
-    """Of a warp: the event of its mbarrier.inits since the last fence, -1 if none; and what fences have released,
-    which is what a relaxed arrival carries."""
-
-    def __init__(self, _warp: Warp) -> None:
-        self.event = -1
-        self.released = self.released_async = 0
+COUNT_LIMIT = (
+    1 << 20
+) - 1  # of arrivals, and of bytes: PTX ISA, "Tracking asynchronous operations by the mbarrier object"
 
 
 class MBarriers:
@@ -53,6 +33,7 @@ class MBarrier:
         self.pending, self.tx, self.phase = count, 0, 0
         self.known = self.known_async = 0  # of completed phases
         self.coming = self.coming_async = 0  # of the phase in progress
+        self.far = 0  # of `known` and `coming`, what arrivals of other CTAs alone released
         self.waiting: list[Fiber] = []
         self.clock = self.coming_clock = 0
         seen = cta.machine.observed["mbarriers"]
@@ -65,10 +46,23 @@ class MBarrier:
         return f"mbarrier {self.cta.machine.place(self.cta, self.offset)}"
 
     def state(self) -> str:
+        """`phase 3 (parity 1): 4 of 5 arrivals have come, 16 bytes are missing`."""
         parity = "" if self.phase < 2 else f" (parity {self.phase & 1})"
-        arrivals = counted(self.count, "arrival")
+        come = self.count - self.pending
+        if not come:
+            arrived = f"none of {self.count} arrivals has come" if self.count > 1 else "its one arrival has not come"
+        elif not self.pending:
+            arrived = f"all {self.count} arrivals have come" if self.count > 1 else "its one arrival has come"
+        else:
+            arrived = f"{come} of {self.count} arrivals {'has' if come == 1 else 'have'} come"
         landed = f" ({self.landed} have landed)" if self.landed else ""
-        return f"phase {self.phase}{parity}, {self.pending} of {arrivals} and {self.tx} bytes pending{landed}"
+        if self.tx > 0:
+            arrived += f", {counted(self.tx, 'byte')} {'is' if self.tx == 1 else 'are'} missing{landed}"
+        elif self.tx < 0:
+            arrived += f", {-self.tx} bytes more than expected so far have landed"
+        elif self.landed:
+            arrived += f", no byte is missing{landed}"
+        return f"phase {self.phase}{parity}: {arrived}"
 
     def history(self) -> str:
         """Lines of a report: the count, where it was set, what the plan says, and who has arrived."""
@@ -76,12 +70,20 @@ class MBarrier:
         text = f"\n    initialised for {counted(self.count, 'arrival')}\n      {machine.line(self.number)}"
         return text + machine.planned(machine.name(self.offset)) + arrivals(machine, self.arrivers)
 
-    def arrive(self, warp: Warp, number: int, mask: int, count: int, expect: int = 0) -> None:
-        known, known_async = release(warp, mask)
+    def arrive(self, f: Fiber, number: int, count: int, expect: int = 0, relaxed: bool = False,
+               local: bool = False) -> None:  # fmt: skip
+        warp = f.warp
+        peer = warp.cta is not self.cta
+        known, known_async = handed_on(f, relaxed, local, peer)
+        if peer:
+            self.far |= known & ~(self.coming | self.known)
+        elif self.far:
+            self.far &= ~known
         self.coming |= known
         self.coming_async |= known_async
         self.coming_clock = max(self.coming_clock, warp.clock)
-        self.expect(warp, number, expect)
+        if expect:
+            self.expect(warp, number, expect)
         self._count(warp, number, count)
 
     def arrive_async(
@@ -96,8 +98,8 @@ class MBarrier:
 
     def raise_pending(self, warp: Warp, number: int, count: int) -> None:
         """`count` more arrivals end the phase in progress: those that its asynchronous operations will make."""
-        if self.pending + count > _TX_LIMIT:
-            text = f"{self}: {self.pending + count} pending arrivals: at most {_TX_LIMIT} ({self.state()})"
+        if self.pending + count > COUNT_LIMIT:
+            text = f"{self}: {self.pending + count} pending arrivals: at most {COUNT_LIMIT} ({self.state()})"
             warp.machine.fault("mbarrier", warp, number, text, fatal=True)
         self.pending += count
 
@@ -116,8 +118,8 @@ class MBarrier:
 
     def expect(self, warp: Warp, number: int, count: int) -> None:
         self.tx += count
-        if self.tx > _TX_LIMIT:
-            text = f"{self}: transaction count {self.tx} exceeds {_TX_LIMIT}"
+        if self.tx > COUNT_LIMIT:
+            text = f"{self}: transaction count {self.tx} exceeds {COUNT_LIMIT}"
             warp.machine.fault("mbarrier", warp, number, text, fatal=True)
 
     def complete(self, warp: Warp, number: int, count: int, event: int, clock: int, generic: bool = False) -> None:
@@ -127,7 +129,7 @@ class MBarrier:
         self.coming_clock = max(self.coming_clock, clock)
         self.tx -= count
         self.landed += count
-        if self.tx < 0 and (not self.pending or self.tx < -_TX_LIMIT):
+        if self.tx < 0 and (not self.pending or self.tx < -COUNT_LIMIT):
             text = f"{self}: {count} bytes landed, {-self.tx} more than expected ({self.state()}){self.history()}"
             warp.machine.fault("mbarrier", warp, number, text)
         self._advance()
@@ -179,8 +181,8 @@ def lookup(warp: Warp, number: int, cta: Cta, offset: int, known: int) -> MBarri
 def mbarrier_init(f: Fiber, number: int, address: int, count: int) -> None:
     warp = f.warp
     cta, offset = locate(f, number, address, False, 8, 8)
-    if not 1 <= count <= _TX_LIMIT:
-        warp.machine.fault("mbarrier", warp, number, f"an arrival count of {count}: it must be 1..{_TX_LIMIT}", True)
+    if not 1 <= count <= COUNT_LIMIT:
+        warp.machine.fault("mbarrier", warp, number, f"an arrival count of {count}: it must be 1..{COUNT_LIMIT}", True)
     barriers, mine, shadow = cta.own(MBarriers).at, warp.own(Fenced), cta.shadow
     if offset in barriers:
         text = f"{barriers[offset]} is initialised again ({barriers[offset].state()})"
@@ -203,69 +205,3 @@ def mbarrier_inval(f: Fiber, number: int, address: int) -> None:
         f.warp.machine.fault("mbarrier", f.warp, number, f"{barrier} is invalidated while warps wait for it")
     del cta.own(MBarriers).at[offset]
     cta.shadow.let_go(offset)
-
-
-def mbarrier_arrive(f: Fiber, number: int, addresses: Any, count: int, expect: int, cluster: bool) -> int:
-    """One arrival per active lane; `addresses` is one address or 32. The state before it (for non-parity waits)."""
-    warp = f.warp
-    if isinstance(addresses, int):
-        groups = {addresses: bin(f.mask).count("1")}
-    else:
-        groups = {}
-        for address in addresses[f.lanes].tolist():
-            groups[address] = groups.get(address, 0) + 1
-    state = 0
-    for address, lanes in groups.items():
-        barrier = mbarrier_of(f, number, address, cluster)
-        state = barrier.phase
-        if barrier.cta is not warp.cta:
-            event = warp.machine.order.event(WARP, warp, False)  # the arrival itself: who sees the phase end knows it
-            reach(warp, number, barrier.cta, event)
-            barrier.coming |= 1 << event
-            warp.known |= 1 << event  # what the warp releases later comes after its arrival
-        barrier.arrive(warp, number, f.mask, count * lanes, expect * lanes)
-    return state
-
-
-def mbarrier_expect(f: Fiber, number: int, address: int, count: int, cluster: bool) -> None:
-    mbarrier_of(f, number, address, cluster).expect(f.warp, number, count * bin(f.mask).count("1"))
-
-
-def mbarrier_wait(f: Fiber, number: int, address: int, parity: int, acquire: bool, cluster: bool) -> bool:
-    """A wait loop on the phase of `parity`: True once it is over, else the fiber is suspended."""
-    barrier = mbarrier_of(f, number, address, cluster)
-    if (barrier.phase & 1) == (parity & 1):
-        barrier.waiting.append(f)
-        return f.warp.machine.block(f, "mbarrier", number, (barrier, parity & 1))
-    _woken(f, number, barrier, acquire)
-    return True
-
-
-def _woken(f: Fiber, number: int, barrier: MBarrier, acquire: bool) -> None:
-    warp = f.warp
-    if acquire:
-        warp.known |= barrier.known
-        warp.known_async |= barrier.known_async
-    warp.catch_up(barrier.clock, number, "mbarrier", offset=barrier.offset, phase=barrier.phase - 1)
-
-
-def mbarrier_test(f: Fiber, number: int, address: int, parity: int, acquire: bool, cluster: bool) -> int:
-    """A peek: 1 if the phase is over, but sometimes 0 even then, as time limits and lost races make it on hardware."""
-    barrier = mbarrier_of(f, number, address, cluster)
-    machine: Machine = f.warp.machine
-    if (barrier.phase & 1) == (parity & 1) or machine.rng.random() < machine.options.peek_failure:
-        return 0
-    _woken(f, number, barrier, acquire)
-    return 1
-
-
-def explain(fiber: Fiber, detail: Any) -> tuple[str, dict[str, Any]]:
-    """What a wait on an mbarrier waits for."""
-    barrier, parity = detail
-    machine = fiber.warp.machine
-    facts = {"cta": barrier.cta.ctaid, "offset": barrier.offset, "parity": parity, "phase": barrier.phase}
-    facts |= {"pending_arrivals": barrier.pending, "pending_bytes": barrier.tx}
-    whose = "its CTA" if barrier.cta is fiber.warp.cta else f"CTA {barrier.cta}"
-    text = f"the phase of parity {parity} of mbarrier {machine.name(barrier.offset)} of {whose}"
-    text += f"\n    it is in {barrier.state()}"
-    return text + barrier.history(), facts

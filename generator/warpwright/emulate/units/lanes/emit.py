@@ -22,33 +22,35 @@ _REDUCTIONS = {**dict.fromkeys(("add", "min", "max"), ("u32", "s32")), **dict.fr
 def _elect(w: BlockWriter, n: Node) -> None:
     result, members = n.instruction.operands
     assert isinstance(result, Pair)
-    w.lines.append(f"converged(f, {n.number}, {single(w, members, n.number)})")
+    w.lines.append(f"t, leads = elected(f, {n.number}, {w.either(members, 'u32')})")
     if isinstance(result.first, Register):
-        set_result(w, n, result.first, "(f.mask & -f.mask).bit_length() - 1")
+        set_result(w, n, result.first, "t")
     if isinstance(result.second, Register):
-        w.store(result.second, "leader(f)", n.instruction)
+        w.store(result.second, "leads", n.instruction)
+
+
+def _is_broadcast(instruction: Instruction, is_varying: Callable[[Operand], bool]) -> bool:
+    """Whether shfl reads one lane of the whole warp: then all lanes get the same, and it is in range."""
+    lane, clamp = instruction.operands[2:4]
+    return "idx" in instruction.parts and not is_varying(lane) and clamp == Immediate(31)
 
 
 def _shuffle(w: BlockWriter, n: Node) -> None:
-    result, source, lane, clamp, members = n.instruction.operands
+    result, source, lane, clamp, mask = n.instruction.operands
     first, second = (result.first, result.second) if isinstance(result, Pair) else (result, None)
-    assert isinstance(first, Register)
-    w.lines.append(f"converged(f, {n.number}, {single(w, members, n.number)})")
-    mode = n.instruction.parts[2]
-    terms = [w.either(o, "u32") for o in (source, lane, clamp)]
-    if first.name not in w.flow.varying and not w.flow.is_varying(source):
-        w.assign(first, terms[0])
+    members, terms = w.either(mask, "u32"), [w.either(o, "u32") for o in (source, lane, clamp)]
+    if _is_broadcast(n.instruction, w.flow.is_varying):
+        w.lines.append(f"broadcast(f, {n.number}, {terms[1]}, {members})")
+        if isinstance(first, Register):
+            set_result(w, n, first, f"int({terms[0]}[{terms[1]} & 31])" if w.flow.is_varying(source) else terms[0])
         if isinstance(second, Register):
             set_result(w, n, second, "1")
         return
-    if first.name not in w.flow.varying and isinstance(clamp, Immediate) and clamp.value == 31 and not second:
-        w.assign(first, f"int({terms[0]}[{terms[1]} & 31])")
-        return
-    w.lines.append(f"t, inside = shuffle(f, '{mode}', {', '.join(terms)})")
-    pick = "" if first.name in w.flow.varying else "int(t[f.lanes.argmax()])"
-    set_result(w, n, first, pick or "t")
-    if isinstance(second, Register):
-        set_result(w, n, second, "inside" if second.name in w.flow.varying else "int(inside[f.lanes.argmax()])")
+    w.lines.append(f"t, inside = shuffle(f, {n.number}, '{n.instruction.parts[2]}', {', '.join(terms)}, {members})")
+    for register, row in ((first, "t"), (second, "inside")):
+        if isinstance(register, Register):
+            varies = register.name in w.flow.varying
+            set_result(w, n, register, row if varies else f"int({row}[f.lanes.argmax()])")
 
 
 def _vote(w: BlockWriter, n: Node) -> None:
@@ -57,8 +59,19 @@ def _vote(w: BlockWriter, n: Node) -> None:
     value = w.either(source, "pred")
     if isinstance(source, Register) and n.instruction.negated:
         value = f"~{value}"
-    w.lines.append(f"converged(f, {n.number}, {single(w, members[0], n.number)})")
-    set_result(w, n, result, f"vote(f, '{n.instruction.parts[2]}', {value})")
+    mask = w.either(members[0], "u32")
+    set_result(w, n, result, f"vote(f, {n.number}, '{n.instruction.parts[2]}', {value}, {mask})")
+
+
+def _match(w: BlockWriter, n: Node) -> None:
+    result, source, members = n.instruction.operands
+    first, second = (result.first, result.second) if isinstance(result, Pair) else (result, None)
+    value = w.either(source, n.instruction.parts[-1].replace("b", "u"))
+    mask = w.either(members, "u32")
+    w.lines.append(f"t, agree = match(f, {n.number}, '{n.instruction.parts[1]}', {value}, {mask})")
+    for register, row in ((first, "t"), (second, "agree")):
+        if isinstance(register, Register):
+            w.store(register, row, n.instruction)
 
 
 def _activemask(w: BlockWriter, n: Node) -> None:
@@ -70,11 +83,16 @@ def _activemask(w: BlockWriter, n: Node) -> None:
 def _redux(w: BlockWriter, n: Node) -> None:
     result, source, members = n.instruction.operands
     assert isinstance(result, Register)
-    operation, kind = n.instruction.parts[2], n.instruction.parts[-1]
-    if kind not in _REDUCTIONS.get(operation, ()):
+    operation, *more, kind = n.instruction.parts[2:]
+    mask = w.either(members, "u32")
+    if kind == "f32" and operation in ("min", "max") and set(more) <= {"abs", "NaN"}:
+        flags = f"{'NaN' in more}, {'abs' in more}"
+        call = f"reduce_floats(f, {n.number}, '{operation}', {w.either(source, 'u32')}, {mask}, {flags})"
+    elif kind in _REDUCTIONS.get(operation, ()) and not more:
+        call = f"reduce_lanes(f, {n.number}, '{operation}', {w.either(source, kind)}, {mask})"
+    else:
         raise UnsupportedInstruction(f"{n.instruction.where}: not emulated")
-    w.lines.append(f"converged(f, {n.number}, {single(w, members, n.number)})")
-    set_result(w, n, result, f"reduce_lanes(f, '{operation}', {w.either(source, kind)}, {kind == 's32'})")
+    set_result(w, n, result, call)
 
 
 def _setmaxnreg(w: BlockWriter, n: Node) -> None:
@@ -97,26 +115,35 @@ def _call(w: BlockWriter, n: Node) -> None:
         raise UnsupportedInstruction(f"{n.instruction.where}: only vprintf and __assertfail can be called")
 
 
-def _elect_varies(instruction: Instruction, _is_varying: Callable[[Operand], bool]) -> list[str]:
+def _group_varies(instruction: Instruction, is_varying: Callable[[Operand], bool]) -> list[str]:
+    """The same for all lanes, unless groups of them exchange among themselves."""
+    return list(registers(instruction.operands[0])) if is_varying(instruction.operands[-1]) else []
+
+
+def _elect_varies(instruction: Instruction, is_varying: Callable[[Operand], bool]) -> list[str]:
     """The elected lane is the same for all; whether one is it is not."""
     result = instruction.operands[0]
-    return list(registers(result.second)) if isinstance(result, Pair) else []
+    assert isinstance(result, Pair)
+    return _group_varies(instruction, is_varying) or list(registers(result.second))
 
 
 def _shuffle_varies(instruction: Instruction, is_varying: Callable[[Operand], bool]) -> list[str]:
-    """A broadcast from one lane of the whole warp gives all lanes the same."""
-    result, source, lane, clamp, *_ = instruction.operands
-    broadcast = "idx" in instruction.parts and not is_varying(lane) and clamp == Immediate(31)
-    same = broadcast or not any(is_varying(o) for o in (source, lane, clamp))
-    return [] if same else list(registers(result))
+    """A broadcast from one lane of the whole warp gives all lanes the same; else being in range varies in any case."""
+    result, *sources, _members = instruction.operands
+    if _is_broadcast(instruction, is_varying):
+        return []
+    if any(is_varying(o) for o in sources):
+        return list(registers(result))
+    return list(registers(result.second)) if isinstance(result, Pair) else []
 
 
 OPCODES = {
     "elect.sync": Opcode(emit=_elect, varies=_elect_varies, effect=False),
     "shfl.sync": Opcode(emit=_shuffle, varies=_shuffle_varies, effect=False),
-    "vote.sync": Opcode(emit=_vote, varies="never", effect=False),
+    "vote.sync": Opcode(emit=_vote, varies=_group_varies, effect=False),
+    **table(Opcode(emit=_match, varies="always", effect=False), "match.any.sync", "match.all.sync"),
     "activemask": Opcode(emit=_activemask, varies="never", effect=False),
-    "redux.sync": Opcode(emit=_redux, varies="never", effect=False),
+    "redux.sync": Opcode(emit=_redux, varies=_group_varies, effect=False),
     "setmaxnreg": Opcode(emit=_setmaxnreg, result=False),
     "setmaxnreg.inc": Opcode(emit=_setmaxnreg, result=False, suspends=True),
     **table(Opcode(emit=_trap, result=False), "trap", "brkpt"),

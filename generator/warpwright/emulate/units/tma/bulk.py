@@ -18,6 +18,7 @@ from warpwright.emulate.units.tma.copies import (
     GroupedCopy,
     Groups,
     begin_fill,
+    begin_read,
     landing_clock,
     stored_clock,
     targets_of,
@@ -106,9 +107,7 @@ def bulk_store(f: Fiber, number: int, target: int, source: int, size: int) -> No
         text = f"bulk store to {buffer.name!r}, which is an input"
         machine.fault("global-bounds", warp, number, text, fatal=True)
     event = machine.order.event(STORE, warp, True)
-    bad = cta.shadow.read(slice(offset // 16, (offset + size) // 16), event, warp.known, warp.known_async, number)
-    if bad:
-        machine.check_order(bad, cta, event, warp, number, False, True)
+    begin_read(f, number, event, slice(offset // 16, (offset + size) // 16))
     observe(f, "store", size, 1)
     if machine.options.trace:
         end = stored_clock(warp, size)
@@ -119,7 +118,7 @@ def bulk_store(f: Fiber, number: int, target: int, source: int, size: int) -> No
     def move() -> None:
         _put(f, number, buffer, at, cta.bytes[offset : offset + size])
 
-    warp.own(Groups).add(GroupedCopy(event, number, move, written), warp)
+    warp.own(Groups).add(GroupedCopy(event, number, move, written), f)
 
 
 def bulk_prefetch(f: Fiber, number: int, address: int, size: int) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from warpwright.emulate.machine.addresses import reach
 from warpwright.emulate.machine.order import Cells, Source
+from warpwright.emulate.machine.rows import FULL
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
 from warpwright.emulate.units.barriers.mbarriers import MBarrier, lookup
 
@@ -14,7 +16,7 @@ LOAD = Source(
     "the TMA load of ",
     lambda _began, after: f"a wait by {after} on the mbarrier that the load completes on, before its access",
 )
-STORE = Source.completed_by("the TMA store of ", "cp.async.bulk.wait_group (.read where only the source is used again)")
+STORE = Source("the TMA store of ")
 
 
 class Engine:
@@ -37,32 +39,65 @@ def stored_clock(warp: Warp, size: int) -> int:
 
 
 class GroupedCopy:
-    """A store on its way, of a bulk group: it lands once; `read_waited` once a wait_group has seen it read.
+    """A store on its way, of a bulk group: it lands once; `waited` once a wait_group has seen it read.
 
-    `written`: the events of what it writes in global memory, which a wait that is not .read makes known.
+    written: the events of what it writes in global memory, which a wait that is not .read makes known.
+    lanes: who issued it; committed: whether a commit_group of theirs has followed.
     """
 
-    __slots__ = ("event", "landed", "move", "number", "read_waited", "written")
+    __slots__ = ("committed", "event", "landed", "lanes", "move", "number", "waited", "written")
 
     def __init__(self, event: int, number: int, move: Callable[[], None], written: int = 0) -> None:
         self.event, self.number, self.move, self.written = event, number, move, written
-        self.landed = self.read_waited = False
+        self.lanes = 0
+        self.landed = self.waited = self.committed = False
 
     def land(self) -> None:
         if not self.landed:
             self.landed = True
             self.move()
 
+    def due(self, who: Any) -> str:
+        """What completes it, in words."""
+        lane = self.lanes.bit_length() - 1
+        by = f"lane {lane} of {who}, which issued it" if self.lanes == 1 << lane else str(who)
+        wait = "cp.async.bulk.wait_group (.read where only the source is used again)"
+        if not self.committed:
+            return (
+                f"cp.async.bulk.commit_group by {by}, since a wait_group waits for committed groups only; then {wait}"
+            )
+        return f"{wait} by {by}, with a count small enough for this group"
+
+    def remedy(self, began: Any, after: Any) -> str:
+        """What would order an access of `after` behind it."""
+        return self.due(began) + ("" if began is after else f", then a barrier at which it arrives and {after} waits")
+
 
 class Groups:
-    """The bulk groups of a warp's stores, the last one still open."""
+    """The bulk groups of a warp's stores, the last of each list still open. They are those of a thread (PTX ISA,
+    "cp.async.bulk.commit_group"): lanes that have done the same share a list, until they part."""
 
     def __init__(self, _warp: Warp) -> None:
-        self.groups: list[list[GroupedCopy]] = [[]]
+        self.parts: list[tuple[int, list[list[GroupedCopy]]]] = [(FULL, [[]])]
 
-    def add(self, copy: GroupedCopy, warp: Warp) -> None:
-        self.groups[-1].append(copy)
-        warp.machine.pending.append(copy.land)
+    def of(self, mask: int) -> list[list[list[GroupedCopy]]]:
+        """The lists of the lanes in `mask`, which are theirs alone from now on."""
+        found = []
+        for at, (lanes, groups) in enumerate([*self.parts]):
+            if lanes & mask:
+                found.append(groups)
+            if lanes & mask and lanes & ~mask:
+                self.parts[at] = lanes & mask, groups
+                self.parts.append((lanes & ~mask, [[*group] for group in groups]))
+        return found
+
+    def add(self, copy: GroupedCopy, f: Fiber) -> None:
+        copy.lanes = f.mask
+        for groups in self.of(f.mask):
+            groups[-1].append(copy)
+        machine = f.warp.machine
+        machine.order.events[copy.event].source = Source(STORE.words, copy.remedy)
+        machine.pending.append(copy.land)
 
 
 def targets_of(f: Fiber, number: int, cta: Cta, multicast: int | None) -> list[Cta]:
@@ -80,52 +115,63 @@ def begin_fill(f: Fiber, number: int, event: int, cells: Cells, places: list[tup
     """Note the writes of a load to `cells` and return the barriers it completes on; `places` holds, of each CTA
     that it fills, the CTA, the one of its barrier, and the barrier's offset."""
     warp, own, machine = f.warp, f.warp.cta, f.warp.machine
+    _, visible = f.knows()
     barriers = []
     for each, owner, offset in places:
         if owner is not own and owner is not each:
             reach(warp, number, owner, event)
-        barriers.append(lookup(warp, number, owner, offset, warp.known_async))
-        if each is not own:
-            reach(warp, number, each, event)
-        bad = each.shadow.write(cells, event, warp.known_async, number)
+        barriers.append(lookup(warp, number, owner, offset, visible))
+        reach(warp, number, each, event)
+        bad = each.shadow.write(cells, event, visible, number)
         if bad:
             machine.check_order(bad, each, event, warp, number, True, True)
     return barriers
 
 
+def begin_read(f: Fiber, number: int, event: int, cells: Cells) -> None:
+    """Note the reads of a store from `cells` of the warp's own CTA."""
+    cta = f.warp.cta
+    bad = cta.shadow.read(cells, event, *f.knows(), number)
+    if bad:
+        f.warp.machine.check_order(bad, cta, event, f.warp, number, False, True)
+
+
 def bulk_commit(f: Fiber) -> None:
-    """cp.async.bulk.commit_group: the open group is closed (it may be empty)."""
-    f.warp.own(Groups).groups.append([])
+    """cp.async.bulk.commit_group: the open group of each lane is closed (it may be empty)."""
+    for groups in f.warp.own(Groups).of(f.mask):
+        for copy in groups[-1]:
+            copy.committed = True
+        groups.append([])
 
 
 def bulk_wait(f: Fiber, pending: int, read: bool = False) -> None:
-    """cp.async.bulk.wait_group: all but the last `pending` closed groups are done (`read`: have been read).
+    """cp.async.bulk.wait_group: all but the last `pending` closed groups of each lane are done (`read`: are read).
 
     The warp need not be suspended: what it would wait for is made to land.
     """
-    warp = f.warp
-    groups = warp.own(Groups).groups
-    closed = groups[:-1]
-    done = closed[: max(len(closed) - pending, 0)]
-    for group in done:
-        for copy in group:
-            copy.land()
-            copy.read_waited = True
-            mask = 1 << copy.event | (0 if read else copy.written)
-            warp.known |= mask
-            warp.known_async |= mask
-    while read and done and any(copy.written for copy in done[-1]):
-        done.pop()  # it is still to be waited for what they write
-    del groups[: len(done)]
+    known = 0
+    for groups in f.warp.own(Groups).of(f.mask):
+        done = groups[: max(len(groups) - 1 - pending, 0)]
+        for group in done:
+            for copy in group:
+                copy.land()
+                copy.waited = True
+                known |= 1 << copy.event | (0 if read else copy.written)
+        while read and done and any(copy.written for copy in done[-1]):
+            done.pop()  # it is still to be waited for what they write
+        del groups[: len(done)]
+    if known:
+        f.learn(known, known)
 
 
 def check_read(warp: Warp) -> None:
     """A warp ends: a store that it has not waited for may read shared memory that is gone."""
     mine = warp.owned(Groups)
-    unread = [copy for group in mine.groups for copy in group if not copy.read_waited] if mine else []
-    if unread:
+    flying = [copy for _, groups in mine.parts for group in groups for copy in group if not copy.waited] if mine else []
+    if flying:
+        copy = flying[0]
         text = (
-            "the warp ends without cp.async.bulk.wait_group for this copy: its shared memory may be gone before it is"
-            " read"
+            "the warp ends while this store may still read shared memory, which is gone once the CTA has ended\n"
+            f"  what would keep it: {copy.due(warp)}"
         )
-        warp.machine.fault("exit", warp, unread[0].number, text)
+        warp.machine.fault("exit", warp, copy.number, text)

@@ -15,7 +15,7 @@ from warpwright.emulate.units.atomics.access import Order
 from warpwright.emulate.units.atomics.operations import BITWISE, TYPES, Operator, combine
 from warpwright.emulate.units.barriers.mbarriers import lookup
 from warpwright.emulate.units.tma.bulk import GRANULE, buffer_of, check_size, observe
-from warpwright.emulate.units.tma.copies import STORE, GroupedCopy, Groups, begin_fill, landing_clock
+from warpwright.emulate.units.tma.copies import STORE, GroupedCopy, Groups, begin_fill, begin_read, landing_clock
 from warpwright.emulate.units.tma.tensor_map import TensorMap
 from warpwright.emulate.units.tma.tracked import writes
 
@@ -59,17 +59,14 @@ def bulk_peer(f: Fiber, number: int, target: int, source: int, size: int, barrie
         text = f"a bulk copy into CTA {cta} that completes on an mbarrier of CTA {bar_cta}: it must be of the same"
         machine.fault("tma", warp, number, text, fatal=True)
     event = machine.order.event(COPY, warp, True)
-    bad = own.shadow.read(slice(origin // 16, (origin + size) // 16), event, warp.known, warp.known_async, number)
-    if bad:
-        machine.check_order(bad, own, event, warp, number, False, True)
+    begin_read(f, number, event, slice(origin // 16, (origin + size) // 16))
     cells = slice(offset // 16, (offset + size) // 16)
     if operator is None:
         (bar,) = begin_fill(f, number, event, cells, [(cta, bar_cta, bar_offset)])
     else:
         machine.order.strong[event] = True
-        if cta is not own:
-            reach(warp, number, cta, event)
-        bar = lookup(warp, number, cta, bar_offset, warp.known_async)
+        reach(warp, number, cta, event)
+        bar = lookup(warp, number, cta, bar_offset, f.knows()[1])
         _meet(f, number, cta, cells, event)
     observe(f, "peer", size, 1)
     clock = landing_clock(warp, size)
@@ -86,8 +83,9 @@ def _meet(f: Fiber, number: int, cta: Cta, cells: slice, event: int) -> None:
     """A reduction reads and writes cells of shared memory, beside others that do."""
     warp = f.warp
     every = np.arange(cells.start, cells.stop)
-    bad = cta.shadow.strong_access(every, event, warp.known_async, number, False)
-    bad += [b for b in cta.shadow.strong_access(every, event, warp.known_async, number, True) if b not in bad]
+    visible = f.knows()[1]
+    bad = cta.shadow.strong_access(every, event, visible, number, False)
+    bad += [b for b in cta.shadow.strong_access(every, event, visible, number, True) if b not in bad]
     if bad:
         warp.machine.check_order(bad, cta, event, warp, number, True, True)
 
@@ -103,9 +101,7 @@ def bulk_reduce(f: Fiber, number: int, target: int, source: int, size: int, oper
         text = f"bulk reduction in {buffer.name!r}, which is an {'input' if buffer.access == 'in' else 'output'} only"
         machine.fault("global-bounds", warp, number, text, fatal=True)
     event = machine.order.event(STORE, warp, True)
-    bad = cta.shadow.read(slice(offset // 16, (offset + size) // 16), event, warp.known, warp.known_async, number)
-    if bad:
-        machine.check_order(bad, cta, event, warp, number, False, True)
+    begin_read(f, number, event, slice(offset // 16, (offset + size) // 16))
     observe(f, "reduce", size, 1)
     at = target - buffer.address
     written = writes(f, number, buffer, at, size, True)
@@ -115,4 +111,4 @@ def bulk_reduce(f: Fiber, number: int, target: int, source: int, size: int, oper
         buffer.data[place] = reduced(operator, buffer.data[place], cta.bytes[offset : offset + size], False)
         buffer.writes[place] = 1
 
-    warp.own(Groups).add(GroupedCopy(event, number, move, written), warp)
+    warp.own(Groups).add(GroupedCopy(event, number, move, written), f)

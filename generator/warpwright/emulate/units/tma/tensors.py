@@ -24,6 +24,7 @@ from warpwright.emulate.units.tma.copies import (
     GroupedCopy,
     Groups,
     begin_fill,
+    begin_read,
     landing_clock,
     stored_clock,
     targets_of,
@@ -211,9 +212,7 @@ def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int
     signed = tuple(_signed(c) for c in coordinates)
     cells, places = _cells(f, number, shape, offset)
     event = machine.order.event(STORE, warp, True)
-    bad = cta.shadow.read(cells, event, warp.known, warp.known_async, number)
-    if bad:
-        machine.check_order(bad, cta, event, warp, number, False, True)
+    begin_read(f, number, event, cells)
     _observe(f, index, shape, 1)
     if machine.options.trace:
         end = stored_clock(warp, shape.bytes)
@@ -225,7 +224,7 @@ def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int
     def move() -> None:
         _put(f, number, shape, signed, cta.chunks[places], operator)
 
-    warp.own(Groups).add(GroupedCopy(event, number, move, written), warp)
+    warp.own(Groups).add(GroupedCopy(event, number, move, written), f)
 
 
 def _put(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], chunks: Array,

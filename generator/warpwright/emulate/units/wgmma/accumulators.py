@@ -12,6 +12,7 @@ from warpwright.emulate.machine.findings import UnsupportedInstruction
 from warpwright.emulate.machine.state import Warp
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.ptx.flow import registers
+from warpwright.emulate.units.lanes.registers import Holding
 
 if TYPE_CHECKING:
     from warpwright.emulate.translate.node import Node
@@ -39,15 +40,15 @@ class Accumulator:
     """One warp's view of a set of accumulator registers.
 
     fenced: a wgmma.fence has followed the last access by ordinary instructions. stale: the matrix is newer than
-    the registers; fresh: the registers are newer than the matrix. last: how many wgmmas of the warp used it.
+    the registers; fresh: the registers are newer than the matrix; at first neither holds anything. last: how many
+    wgmmas of the warp used it.
     """
 
     __slots__ = ("fenced", "fresh", "last", "registers", "stale")
 
     def __init__(self, held: Array) -> None:
         self.registers = held
-        self.fenced = self.stale = False
-        self.fresh = True
+        self.fenced = self.stale = self.fresh = False
         self.last = 0
 
     def spread(self, part: Array) -> None:
@@ -71,6 +72,19 @@ class Accumulators:
         self.unfenced = [True] * len(arranged.lists)
         rows = warp.U32.view(np.float32)
         self.sets = [Accumulator(rows[row : row + columns // 2]) for row, columns in table]
+
+
+def check_held(warp: Warp, flying: list[Accumulator], number: int, columns: int) -> None:
+    """The sums of the wgmmas in flight, and of one of `columns` more, lie in registers, which the warp must hold: the
+    least that it can need."""
+    needed = columns // 2 + sum(len(each.registers) for each in flying)
+    held = warp.own(Holding).registers
+    if needed > held:
+        text = (
+            f"the wgmmas in flight keep their sums in {needed} registers of each thread, and the warp holds {held}\n"
+            "  what would mend it: setmaxnreg.inc before them, or a smaller tile"
+        )
+        warp.machine.fault("setmaxnreg", warp, number, text)
 
 
 def arrange(owner: Translator, prepared: list[list[Node]]) -> Arranged:

@@ -19,7 +19,7 @@ from warpwright.emulate.machine.state import Cta, Fiber, Warp, Warpgroup
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.descriptors import convert, gather
 from warpwright.emulate.units.mma.products import rows_of_a
-from warpwright.emulate.units.wgmma.accumulators import Accumulators
+from warpwright.emulate.units.wgmma.accumulators import Accumulators, check_held
 
 FLOP_PER_CLOCK = 4096  # dense 16-bit per SM, for the timeline alone
 MMA = Source.completed_by("the wgmma group of the warpgroup of ", "wgmma.wait_group")
@@ -63,7 +63,7 @@ class Queue:
     def __init__(self, group: Warpgroup) -> None:
         self.group = group
         arranged = group.machine.program.arranged["wgmma"]
-        self.matrices: list[Array] = [np.zeros((64, n), dtype=np.float32) for _, n in arranged.sets]
+        self.matrices: list[Array] = [np.full((64, n), np.nan, dtype=np.float32) for _, n in arranged.sets]
         self.ops: list[Operation] = []
         self.boundaries: list[int] = []  # number of operations up to and including each committed group
         self.commits: list[int] = []  # how many warps committed each
@@ -105,8 +105,16 @@ def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: i
     if not accumulator.fenced:
         text = "no wgmma.fence between the last access of the accumulator registers and this wgmma"
         machine.fault("wgmma-registers", warp, number, text)
+    if accumulate and not accumulator.last and not accumulator.fresh:
+        text = (
+            "this wgmma adds to accumulator registers that nothing has written\n"
+            "  what would mend it: scale-d 0 for the first product of each sum, or filling them before"
+        )
+        machine.fault("wgmma-registers", warp, number, text)
     accumulator.fenced = True
     at = mine.issued
+    if not accumulator.last:
+        check_held(warp, [each for each in mine.accumulators if each.last > mine.done()], number, shape.n)
     mine.issued += 1
     accumulator.last = mine.issued
     if fragment >= 0:
