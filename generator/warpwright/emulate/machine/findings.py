@@ -37,25 +37,26 @@ class Kind:
     """What a kind of finding means, and what it makes of a variant (a word of `record.STATUSES`).
 
     Misused barriers and addresses fault or hang on the device: they count as what the PTX ISA lets happen at worst,
-    where it says so, else as wrong results.
+    where it says so, else as wrong results. follows: most often the consequence of another finding, and told after it.
     """
 
     meaning: str
     status: str
+    follows: bool = False
 
 
-#: The kinds that any unit may report; units add their own.
+#: The kinds that any unit may report, of one status in the order in which they are told; units add their own.
 KINDS: Mapping[str, Kind] = {
     "launch": Kind(
         "the launch asks for what the hardware or the kernel does not allow: it would not start", "launch_failed"
     ),
-    "deadlock": Kind("every warp that is left waits for something that nobody can do any more", "hang"),
-    "livelock": Kind("the instruction budget ran out", "hang"),
+    "deadlock": Kind("every warp that is left waits for something that nobody can do any more", "hang", True),
+    "livelock": Kind("the instruction budget ran out", "hang", True),
     "convergence": Kind("an instruction that needs all lanes of the warp runs in a part of them", "hang"),
     "shared-bounds": Kind("an address outside the shared memory of the CTA", "crash"),
     "misaligned": Kind("an address that is not a multiple of the access size, or of what is demanded", "crash"),
     "global-bounds": Kind("a global access outside every buffer, or a write to an input", "crash"),
-    "exit": Kind("a warp or CTA ends while asynchronous work or a peer still needs it", "crash"),
+    "exit": Kind("a warp or CTA ends while asynchronous work or a peer still needs it", "crash", True),
     "race": Kind("two accesses of the same memory, one of them a write, that nothing orders", "incorrect"),
     "uninitialised-read": Kind("on-chip memory is read that nothing wrote", "incorrect"),
     "written-twice": Kind("an output byte is written a second time", "incorrect"),

@@ -40,6 +40,7 @@ def report(machine: Machine, bad: list[tuple[int, int]], cta: Cta, event: int, w
 
 
 def _remedy(machine: Machine, earlier: Event, number: int, access: str, warp: Warp, asynchronous: bool) -> str:
-    if earlier.source.remedy is not None:
+    apart = any(events >> number & 1 for _, events in warp.apart)  # some lanes know of it
+    if earlier.source.remedy is not None and not apart:
         return earlier.source.remedy(earlier.warp, warp)
     return machine.program.hooks.remedy(earlier, number, access, warp, asynchronous)

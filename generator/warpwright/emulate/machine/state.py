@@ -119,6 +119,15 @@ class Fiber:
                 known, known_async = known & ~events, known_async & ~events
         return known, known_async
 
+    def each_knows(self) -> tuple[int, int]:
+        """What each of these lanes knows by itself, and what of it the asynchronous proxy sees."""
+        warp = self.warp
+        known, known_async = warp.known, warp.known_async
+        for lanes, events in warp.apart:
+            if self.mask & ~lanes:
+                known, known_async = known & ~events, known_async & ~events
+        return known, known_async
+
     def learn(self, known: int, known_async: int) -> None:
         """A wait of these lanes is over; what it shows to some of the warp's lanes, the others do not know yet."""
         warp = self.warp

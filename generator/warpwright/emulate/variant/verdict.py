@@ -28,6 +28,9 @@ STATUS_OF: Mapping[str, str] = {
 }
 
 
+_SHOWN_BY_OUTPUT = ("unwritten", "wrong-result")
+
+
 @dataclass(frozen=True)
 class Defect:
     """A finding with the first run that showed it."""
@@ -81,14 +84,15 @@ def _located(places: Places, defect: Defect, *more: Defect) -> Defect:
 def weigh(
     outcomes: Sequence[Outcome], differences: Sequence[Difference], coverage: Coverage, seconds: float
 ) -> Verdict:
-    """Weigh all runs of a variant; defects come gravest first, each kind once a place."""
+    """Weigh all runs of a variant; defects come gravest first, causes before consequences, each kind once a place."""
     defects: dict[tuple[object, ...], Defect] = {}
     for outcome in outcomes:
         for finding in outcome.findings:
             place = finding.lines or finding.about or outcome.case
             defects.setdefault((finding.kind, place), Defect(outcome.case, outcome.seed, finding))
-    ordered = sorted(defects.values(), key=lambda d: STATUSES.index(STATUS_OF[d.finding.kind]))
-    status = STATUS_OF[ordered[0].finding.kind] if ordered else "degraded" if differences else "correct"
+    ordered = sorted(defects.values(), key=_gravity)
+    statuses = {STATUS_OF[defect.finding.kind] for defect in ordered}
+    status = min(statuses, key=STATUSES.index) if statuses else "degraded" if differences else "correct"
     agreements = [agreement for outcome in outcomes for agreement in outcome.agreements]
     results = [result for outcome in outcomes for result in outcome.results]
     instructions = int(sum(result.statistics["warp_instructions"] for result in results))
@@ -106,6 +110,17 @@ def weigh(
         "findings": plain(list(differences)),
     }
     return Verdict(status, tuple(ordered), tuple(differences), figures, seconds, instructions / max(seconds, 1e-9))
+
+
+def _gravity(defect: Defect) -> tuple[bool, int, bool]:
+    """What is worse comes first, but what ends a kernel early or makes its output wrong after what has caused it.
+
+    A hang is told first in any case: nothing else of its run was tried.
+    """
+    kind = KINDS.get(defect.finding.kind)
+    status = STATUS_OF[defect.finding.kind]
+    follows = kind.follows if kind else defect.finding.kind in _SHOWN_BY_OUTPUT
+    return follows and status != "hang", STATUSES.index(status), follows
 
 
 def _defect(defect: Defect) -> dict[str, Any]:

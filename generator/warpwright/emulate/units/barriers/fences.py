@@ -37,8 +37,8 @@ def fence_mbarrier_init(f: Fiber) -> None:
 
 
 def fence_thread(f: Fiber, level: int, acquire: bool, releases: bool) -> None:
-    """fence.acq_rel, .sc, .acquire, .release, membar: what relaxed waits and reads have seen is known from here on; what
-    is known is handed on by later relaxed arrivals and writes, as far as the scope `level` reaches."""
+    """fence.acq_rel, .sc, .acquire, .release, membar: what relaxed waits and reads have seen is known from here on;
+    what is known is handed on by later relaxed arrivals and writes, as far as the scope `level` reaches."""
     warp, fenced = f.warp, f.warp.own(Fenced)
     if acquire:
         warp.learn(fenced.seen, fenced.seen_async)

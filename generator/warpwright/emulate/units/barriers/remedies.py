@@ -9,6 +9,11 @@ from warpwright.emulate.machine.state import Warp
 def remedy(earlier: Event, number: int, access: str, warp: Warp, asynchronous: bool) -> str:
     """What would order `access`, of event `number`, before one by `warp`: the first thing that the kernel lacks."""
     who, bit = earlier.warp, 1 << number
+    waited = next((lanes for lanes, events in warp.apart if events & bit), 0)
+    if waited:
+        return (
+            f"bar.warp.sync of {warp} ahead of this access: only its lanes {waited:#010x} have waited for that {access}"
+        )
     if who is warp and asynchronous and who.unsynced & bit:
         fence = "" if who.known_async & bit else f"fence.proxy.async by all lanes of {who} after the {access}, then "
         return f"{fence}bar.warp.sync of {who}: other lanes than the one that goes on made the {access}"

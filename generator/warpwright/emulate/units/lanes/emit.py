@@ -148,5 +148,6 @@ OPCODES = {
     "setmaxnreg.inc": Opcode(emit=_setmaxnreg, result=False, suspends=True),
     **table(Opcode(emit=_trap, result=False), "trap", "brkpt"),
     "call": Opcode(emit=_call, result=False),
-    **table(Opcode(emit=hint, result=False), "nanosleep", "griddepcontrol", "pmevent"),
+    **table(Opcode(emit=hint, result=False, effect=False), "nanosleep", "pmevent"),
+    "griddepcontrol": Opcode(emit=hint, result=False),
 }

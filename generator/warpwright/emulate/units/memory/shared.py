@@ -63,9 +63,10 @@ def _read(f: Fiber, number: int, cta: Cta, cells: Array, offsets: Array, size: i
     warp = f.warp
     event = warp.segment if warp.segment >= 0 else warp.event()
     warp.accessing |= f.mask
-    bad = cta.shadow.read(cells, event, warp.known, warp.known, number)
+    known = f.each_knows()[0] if warp.apart else warp.known
+    bad = cta.shadow.read(cells, event, known, known, number)
     if warp.machine.order.strong:
-        bad = bad + cta.shadow.strong_writers(cells, warp.known)
+        bad = bad + cta.shadow.strong_writers(cells, known)
     if bad:
         bad = _beside(cta, bad, offsets, size)
         warp.machine.check_order(bad, cta, event, warp, number, False, False)
@@ -75,7 +76,7 @@ def _write(f: Fiber, number: int, cta: Cta, cells: Array, offsets: Array, size: 
     warp = f.warp
     event = warp.segment if warp.segment >= 0 else warp.event()
     warp.accessing |= f.mask
-    bad = cta.shadow.write(cells, event, warp.known, number)
+    bad = cta.shadow.write(cells, event, f.each_knows()[0] if warp.apart else warp.known, number)
     if bad:
         bad = _beside(cta, bad, offsets, size)
         warp.machine.check_order(bad, cta, event, warp, number, True, False)

@@ -124,8 +124,9 @@ def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: i
             machine.fault("wgmma-registers", warp, number, text)
         accumulators.unfenced[fragment] = False
         accumulators.readers[fragment] = mine.issued
+    known, known_async = f.each_knows() if warp.apart else (warp.known, warp.known_async)
     if at == len(queue.ops):
-        queue.ops.append(Operation(number, shape, a, b, bool(accumulate), warp.known_async, warp.known))
+        queue.ops.append(Operation(number, shape, a, b, bool(accumulate), known_async, known))
         _hold(queue.ops[at], warp, held)
         return
     op = queue.ops[at]
@@ -137,8 +138,8 @@ def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: i
         )
         machine.fault("wgmma", warp, number, text, fatal=True)
     op.arrived += 1
-    op.known &= warp.known_async
-    op.known_any &= warp.known
+    op.known &= known_async
+    op.known_any &= known
 
 
 def _hold(op: Operation, warp: Warp, held: Array | None) -> None:
