@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from warpwright.build import BuildJob, build
-from warpwright.build.launch_capture import HostFunction, Launch, TensorValue
+from warpwright.build.launch_capture import Launch, TensorValue
 from warpwright.device.problem import Case
 from warpwright.emulate.machine.findings import Finding
 from warpwright.emulate.units.tma.encoding import changed, field
 from warpwright.emulate.variant import harness
 from warpwright.emulate.variant.harness import Subject
+from warpwright.emulate.variant.launches import Host
 from warpwright.families import workload
 
 SHAPE = "(a.stride[0], a.stride[1], 1)"
@@ -132,7 +133,7 @@ def test_right_kernels_have_none(small: list[Path]) -> None:
 class Altered:
     """A host function whose launches are altered."""
 
-    def __init__(self, host: HostFunction, edit: Callable[[Launch], Launch]) -> None:
+    def __init__(self, host: Host, edit: Callable[[Launch], Launch]) -> None:
         self.host, self.edit = host, edit
 
     def __call__(self, values: Sequence[TensorValue | int | float]) -> tuple[Launch, ...]:
@@ -154,7 +155,7 @@ def add(name: str, step: int, mode: int = 0) -> Callable[[bytes], bytes]:
 
 def prepared(folder: Path, edit: Callable[[Launch], Launch], name: str = "ragged") -> tuple[Subject, Any]:
     subject = harness.load(folder)
-    subject.host = Altered(subject.host, edit)  # type: ignore[assignment]
+    subject.host = Altered(subject.host, edit)
     (case,) = (case for case in subject.cases() if case.problem.name == name)
     return subject, subject.prepare(case)
 
@@ -247,7 +248,7 @@ def test_a_grid_that_is_none_is_a_finding(small: list[Path]) -> None:
 
 def test_a_launch_that_is_not_made_is_a_finding(small: list[Path]) -> None:
     subject = harness.load(small[1])
-    subject.host = lambda values: ()  # type: ignore[assignment]
+    subject.host = lambda values: ()
     case = subject.prepare(subject.cases()[0])
     assert not case.runnable
     assert "the host function launches nothing, the plan has " in case.findings[0].message

@@ -14,6 +14,7 @@ from warpwright.errors import UserError
 from warpwright.record import Folder
 
 if TYPE_CHECKING:
+    from warpwright.emulate.mutants.edits import Mutant
     from warpwright.emulate.mutants.trials import Trial
 
 __all__: list[str] = []
@@ -194,12 +195,16 @@ def _mutate(folder: Folder, explained: Path | None, as_json: bool) -> int:
         for trial in survivors:
             reason = reasons.get(trial.mutant.name, "")
             say(
-                f"survived: {trial.mutant.name}, PTX line {trial.mutant.line}: {trial.mutant.instruction}\n"
+                f"survived: {trial.mutant.name}, {_where(trial.mutant)}\n"
                 f"  {f'explained: {reason}' if reason else 'no reason is given for it'}",
                 style="" if reason else "red",
             )
         say(f"{len(done)} mutants of {folder.label}: {len(done) - len(survivors)} caught, {len(survivors)} survived")
     return 1 if any(trial.mutant.name not in reasons for trial in survivors) else 0
+
+
+def _where(mutant: Mutant) -> str:
+    return f"PTX line {mutant.line}: {mutant.instruction}" if mutant.launch is None else mutant.instruction
 
 
 def _trial(trial: Trial, reasons: dict[str, str]) -> dict[str, Any]:

@@ -78,7 +78,8 @@ def emulated(folder: Path) -> Iterator[Chosen]:
     """The kernel, what is harmless to it, and its mutants, each with the emulator's verdict."""
     subject = harness.load(folder)
     extra = list(harmless(subject.ptx))
-    listed = [Mutant(CONTROL, 1, "", ()), *extra, *mutants_of(subject)]
+    of_ptx = [mutant for mutant in mutants_of(subject) if mutant.launch is None]  # the device's launches are its own
+    listed = [Mutant(CONTROL, 1, "", ()), *extra, *of_ptx]
     for trial in trials(subject, listed):
         if trial.mutant.name == CONTROL or trial.mutant in extra:
             if not trial.survived:

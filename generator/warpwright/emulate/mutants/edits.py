@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
+from warpwright.build.launch_capture import Launch
 from warpwright.build.ptx_values import Statement, Values, statements
 from warpwright.emulate.translate.unit import Alteration
 from warpwright.emulate.units import UNITS
@@ -25,12 +26,14 @@ _INDEX = re.compile(r"setp\.eq\.\w+\s+(%\w+), (%\w+), (\d+);")
 @dataclass(frozen=True)
 class Mutant:
     """One alteration. `name` is `kind opcode #n`, n counting the places of that kind and opcode in program order:
-    it outlives changes elsewhere in the kernel. `edits` maps a line to its new text."""
+    it outlives changes elsewhere in the kernel. `edits` maps a line to its new text. `launch` alters what is launched
+    instead of the text."""
 
     name: str
     line: int
     instruction: str
     edits: tuple[tuple[int, str], ...]
+    launch: Callable[[tuple[Launch, ...]], tuple[Launch, ...]] | None = field(default=None, compare=False)
 
 
 def apply(ptx: str, mutant: Mutant) -> str:

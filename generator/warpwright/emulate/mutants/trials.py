@@ -10,10 +10,13 @@ import yaml
 
 from warpwright.emulate.machine.findings import EmulatorError
 from warpwright.emulate.mutants.edits import Mutant, apply, mutants
+from warpwright.emulate.mutants.launches import launch_mutants
 from warpwright.emulate.ptx.reader import PtxError, parse
 from warpwright.emulate.variant.case import Prepared
 from warpwright.emulate.variant.check_plan import Seen, check_plan
 from warpwright.emulate.variant.harness import Subject
+from warpwright.emulate.variant.tensor_maps import Given
+from warpwright.families import workload
 
 __all__ = ["Trial", "mutants_of", "read_reasons", "trials"]
 
@@ -36,9 +39,26 @@ class Trial:
 
 
 def mutants_of(subject: Subject) -> list[Mutant]:
-    """List the mutants of a built variant."""
+    """List the mutants of a built variant: of its PTX, then of its launch."""
     barriers = (barrier for kernel in subject.plan.kernels for barrier in kernel.barriers)
-    return mutants(subject.ptx, (barrier.stages for barrier in barriers if barrier.kind == "mbarrier"))
+    found = mutants(subject.ptx, (barrier.stages for barrier in barriers if barrier.kind == "mbarrier"))
+    return [*found, *_of_launch(subject)]
+
+
+def _of_launch(subject: Subject) -> list[Mutant]:
+    """Those of the launch, listed from that of the first case whose tensors have several elements along each mode."""
+    family = workload(subject.plan.family)
+    cases = [case for case in subject.cases() if family.units(subject.plan, case.problem)]
+    case = max(cases, key=lambda each: min(extent for _, extent in each.problem.sizes))
+    made = subject.prepare(case)
+    given = {name: Given(operand.argument, operand.value) for name, operand in made.operands.tensors.items()}
+    due = family.launched(subject.plan, case.problem, case.clusters)
+    alone = len(made.calls) == 1
+    return [
+        mutant
+        for call, wanted in zip(made.calls, due, strict=True)
+        for mutant in launch_mutants(call.entry, call.launch, wanted, given, alone)
+    ]
 
 
 def trials(subject: Subject, chosen: list[Mutant]) -> Iterator[Trial]:
@@ -50,6 +70,11 @@ def trials(subject: Subject, chosen: list[Mutant]) -> Iterator[Trial]:
 
 def _try(subject: Subject, prepared: list[Prepared], mutant: Mutant) -> Trial:
     seen = Seen.of(subject.plan)
+    if mutant.launch is not None:
+        prepared = [subject.relaunched(each, mutant.launch) for each in prepared]
+        for each in prepared:
+            if each.findings:
+                return Trial(mutant, str(each.findings[0]), each.case.problem.name)
     try:
         module = parse(apply(subject.ptx, mutant))
         for each in prepared:
@@ -60,7 +85,7 @@ def _try(subject: Subject, prepared: list[Prepared], mutant: Mutant) -> Trial:
                 subject.note(seen, each.case, outcome)
     except (EmulatorError, PtxError) as error:
         return Trial(mutant, f"not a kernel: {error}")
-    differences = check_plan(seen)
+    differences = [*(difference for each in prepared for difference in each.differences), *check_plan(seen)]
     if differences:
         first = differences[0]
         return Trial(mutant, f"plan: {first.rule}: expected {first.expected}, found {first.found}")

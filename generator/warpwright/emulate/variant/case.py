@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warpwright.build.launch_capture import HostFunction
 from warpwright.device.memo import fresh
 from warpwright.device.problem import Case
 from warpwright.device.tolerance import Agreement, compare
@@ -18,7 +17,7 @@ from warpwright.emulate.machine.launch import Options, Result
 from warpwright.emulate.ptx.reader import Module
 from warpwright.emulate.variant import operands as operand_set
 from warpwright.emulate.variant.check_plan import Difference
-from warpwright.emulate.variant.launches import Call, Entry, launches
+from warpwright.emulate.variant.launches import Call, Entry, Host, launches
 from warpwright.emulate.variant.operands import Operand, Operands
 from warpwright.families import workload
 from warpwright.families.running import Expected
@@ -159,7 +158,7 @@ class Prepared:
         return agreement
 
 
-def prepare(plan: Plan, host: HostFunction, entries: Sequence[Entry], case: Case) -> Prepared:
+def prepare(plan: Plan, host: Host, entries: Sequence[Entry], case: Case) -> Prepared:
     """Fill operands, capture the launches and compute the reference. Raises CaptureError, HostError."""
     problem = case.problem
     operands = operand_set.place(plan, problem, SEED)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from warpwright.build.kernels import pair
-from warpwright.build.launch_capture import CaptureError, HostError, HostFunction
+from warpwright.build.launch_capture import CaptureError, HostError, HostFunction, Launch
 from warpwright.build.ptx_census import kernel_parameters
 from warpwright.device.problem import Case
 from warpwright.emulate import program
@@ -21,7 +21,7 @@ from warpwright.emulate.variant import coverage
 from warpwright.emulate.variant.case import Outcome, Prepared, prepare
 from warpwright.emulate.variant.check_plan import Difference, Seen, check_plan
 from warpwright.emulate.variant.host_lines import HostLines
-from warpwright.emulate.variant.launches import Entry, Launches, huge
+from warpwright.emulate.variant.launches import Entry, Host, Launches, huge, launches
 from warpwright.emulate.variant.names import contracts, named_barriers, offset_names, role_names
 from warpwright.emulate.variant.tensor_maps import map_parameters
 from warpwright.emulate.variant.verdict import Verdict, weigh
@@ -42,7 +42,7 @@ class Subject:
 
     plan: Plan
     ptx: str
-    host: HostFunction
+    host: Host
     entries: tuple[Entry, ...]  # per kernel of the plan, in its order
 
     @cached_property
@@ -70,6 +70,12 @@ class Subject:
             return huge(self.plan, self.host, self.entries)
         except CaptureError as error:
             raise EmulatorError(f"the host function: {error}") from None
+
+    def relaunched(self, prepared: Prepared, alter: Callable[[tuple[Launch, ...]], tuple[Launch, ...]]) -> Prepared:
+        """The same case with other launches than the host function makes."""
+        values = prepared.operands.values(self.plan, prepared.case.clusters)
+        made = launches(self.plan, lambda given: alter(self.host(given)), self.entries, prepared.case, values)
+        return replace(prepared, **vars(made))
 
     def options_for(self, case: Case, **changes: Any) -> list[Options]:
         """Return the options of each kernel for a case; `changes` are fields of Options."""

@@ -20,7 +20,7 @@ from warpwright.emulate.variant.tensor_maps import Given, mapped, read_maps
 from warpwright.families.running import Launched, View
 from warpwright.plan.types import KernelPlan
 
-__all__ = ["Checked", "check"]
+__all__ = ["Checked", "check", "numbers"]
 
 _WIDE = 2**31  # extents from here on are 64-bit in a function's interface
 
@@ -71,31 +71,45 @@ def _values(
     lines: HostLines,
 ) -> Iterator[Finding | Difference]:
     """What is wrong with the parameters that are passed by value."""
-    beside = {index + 1: copy.tensor for index, copy in zip(parameters, mapped(kernel), strict=True)}
-    rest = [index for index in range(len(launch.params)) if index not in parameters and index not in beside]
-    wanted: list[tuple[int, str, Any]] = [
-        (index, f"the extents of {tensor}", due.maps[tensor]) for index, tensor in beside.items()
-    ]
-    wanted += [(index, name, value) for index, (name, value) in zip(rest, due.values, strict=False)]
-    sizes = [len(value) for value in launch.params]
-    if len(rest) != len(due.values) or max(beside, default=0) >= len(sizes):
-        yield Difference("launch: parameters", f"{len(due.values)} beside tensor maps", str(len(rest)))
+    params = launch.params
+    named, rest = _named(kernel, parameters, len(params), due)
+    if rest != len(due.values):
+        yield Difference("launch: parameters", f"{len(due.values)} beside tensor maps", str(rest))
         return
-    for index, name, value in wanted:
-        raw = launch.params[index]
-        fields = _fields(value, given, len(raw))
+    for index, name, value in named:
         whose = f"parameter {index} of {kernel.name}"
+        fields = _fields(value, given, len(params[index]))
         if fields is None:
-            yield Difference(f"launch: {whose}, {name}", f"{value}", f"{len(raw)} bytes")
+            yield Difference(f"launch: {whose}, {name}", f"{value}", f"{len(params[index])} bytes")
             continue
         for what, at, code, want in fields:
-            (got,) = struct.unpack_from(f"<{code}", raw, at)
-            if got != want and not (got != got and want != want):
-                about = f"{name}{what}"
-                told = "hex" if "address" in what else ""
-                text = f"{whose}, {about}, is {_number(got, told)}, expected {_number(want, told)}"
+            (got,) = struct.unpack_from(f"<{code}", params[index], at)
+            if got != want:
+                form = "#x" if code == "Q" else ""
+                text = f"{whose}, {name}{what}, is {got:{form}}, expected {want:{form}}"
                 message = "\n  ".join([text, *lines.of_value(name)])
-                yield Finding("launch", message, about=f"{index}: {about}")
+                yield Finding("launch", message, about=f"{index}: {name}{what}")
+
+
+def numbers(
+    kernel: KernelPlan, parameters: Sequence[int], params: Sequence[bytes], due: Launched, given: Mapping[str, Given]
+) -> Iterator[tuple[int, str, int, str]]:
+    """(parameter, name, offset, struct code) of each number that is compared."""
+    for index, name, value in _named(kernel, parameters, len(params), due)[0]:
+        for number, (what, at, code, _) in enumerate(_fields(value, given, len(params[index])) or ()):
+            yield index, f"{name}{what or f' #{number + 1}'} (parameter {index})", at, code
+
+
+def _named(
+    kernel: KernelPlan, parameters: Sequence[int], count: int, due: Launched
+) -> tuple[list[tuple[int, str, Any]], int]:
+    """(parameter, name, value due) of all that are no tensor maps, and how many of them lie beside no map."""
+    beside = {index + 1: copy.tensor for index, copy in zip(parameters, mapped(kernel), strict=True)}
+    rest = [index for index in range(count) if index not in parameters and index not in beside]
+    found: list[tuple[int, str, Any]] = [
+        (index, f"the extents of {tensor}", due.maps[tensor]) for index, tensor in beside.items() if index < count
+    ]
+    return found + [(index, *value) for index, value in zip(rest, due.values, strict=False)], len(rest)
 
 
 def _fields(value: Any, given: Mapping[str, Given], size: int) -> list[tuple[str, int, str, Any]] | None:
@@ -125,7 +139,3 @@ def _fields(value: Any, given: Mapping[str, Given], size: int) -> list[tuple[str
     if isinstance(value, float):
         return [("", 0, "f", struct.unpack("<f", struct.pack("<f", value))[0])] if size == 4 else None
     return [("", 0, {4: "i", 8: "q"}[size], value)] if size in (4, 8) else None
-
-
-def _number(value: Any, told: str) -> str:
-    return f"{value:#x}" if told else str(value)

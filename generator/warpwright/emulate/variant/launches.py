@@ -6,10 +6,11 @@ only computes with addresses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from warpwright.build.launch_capture import HostError, HostFunction, TensorValue
+from warpwright.build import launch_capture
+from warpwright.build.launch_capture import HostError, TensorValue
 from warpwright.device.problem import Case, shape_of
 from warpwright.device.tensors import layout
 from warpwright.emulate.machine.findings import EmulatorError, Finding
@@ -22,7 +23,10 @@ from warpwright.emulate.variant.tensor_maps import Given
 from warpwright.families import workload
 from warpwright.plan.types import KernelPlan, Plan
 
-__all__ = ["Call", "Entry", "Launches", "huge", "launches"]
+__all__ = ["Call", "Entry", "Host", "Launches", "huge", "launches"]
+
+#: What a host function is to a caller: the values of a call in ABI order, to the launches that it makes.
+Host = Callable[[Sequence[TensorValue | int | float]], tuple[launch_capture.Launch, ...]]
 
 _APART = 1 << 44  # bytes between tensors that are never read
 
@@ -58,7 +62,7 @@ class Launches:
 
 def launches(
     plan: Plan,
-    host: HostFunction,
+    host: Host,
     entries: Sequence[Entry],
     case: Case,
     values: Sequence[TensorValue | int | float],
@@ -96,7 +100,7 @@ def launches(
     return Launches(tuple(calls), tuple(findings), tuple(differences), runnable)
 
 
-def huge(plan: Plan, host: HostFunction, entries: Sequence[Entry]) -> list[tuple[Case, Launches]]:
+def huge(plan: Plan, host: Host, entries: Sequence[Entry]) -> list[tuple[Case, Launches]]:
     """Launch, and do not run, the family's huge problems. Raises CaptureError."""
     found = []
     for case in workload(plan.family).huge(plan):
