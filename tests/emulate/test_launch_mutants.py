@@ -46,8 +46,9 @@ def test_each_is_noticed(which: str, request: pytest.FixtureRequest) -> None:
     assert [trial.mutant.name for trial in done if trial.survived] == []
     kinds = {trial.mutant.name: trial.caught.partition(":")[0] for trial in done}
     for name, kind in kinds.items():
-        due = "tensor-map" if "tensor map" in name else "plan" if "grid" in name else "launch"
-        assert kind == due, (name, kind)
+        # A grid that is another one differs from the plan; where a part of it runs, the wrong tiles are computed.
+        due = {"tensor-map"} if "tensor map" in name else {"plan", "wrong-result"} if "grid" in name else {"launch"}
+        assert kind in due, (name, kind, [t.caught for t in done if t.mutant.name == name])
 
 
 def test_only_what_the_name_says_is_altered(cooperative: Path) -> None:

@@ -5,10 +5,10 @@ The numbers of the problem are whole ones of any size here: what the host code c
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from warpwright.build.launch_capture import Launch
@@ -50,7 +50,7 @@ def check(
     maps = read_maps(kernel, parameters, given, due.maps, launch.params, lines)
     values = list(_values(kernel, parameters, launch, due, given, lines))
     pairs = [
-        ("threads", kernel.threads, prod(launch.block)),
+        ("threads", kernel.threads, math.prod(launch.block)),
         ("grid", due.grid, launch.grid),
         ("cluster", kernel.cluster, launch.cluster),
         ("shared memory", kernel.shared_bytes, launch.shared_bytes),
@@ -84,7 +84,7 @@ def _values(
             continue
         for what, at, code, want in fields:
             (got,) = struct.unpack_from(f"<{code}", params[index], at)
-            if got != want:
+            if got != want and not (math.isnan(got) and math.isnan(want)):
                 form = "#x" if code == "Q" else ""
                 text = f"{whose}, {name}{what}, is {got:{form}}, expected {want:{form}}"
                 message = "\n  ".join([text, *lines.of_value(name)])
