@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from warpwright.emulate.numbers import bits as bit_functions
-from warpwright.emulate.numbers import formats
+from warpwright.emulate.numbers import doubles, formats, small_formats, uncommon
 from warpwright.emulate.numbers.convert import conversion
+from warpwright.emulate.numbers.doubles import double_operation
 from warpwright.emulate.numbers.operation import INTEGERS, Operation
+from warpwright.emulate.numbers.small_formats import small_conversion
+from warpwright.emulate.numbers.uncommon import uncommon_operation
 
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">"}
 _COMPARE |= {"hs": ">="}
@@ -160,9 +163,16 @@ def _float(parts: tuple[str, ...]) -> Operation | None:
 
 
 @functools.cache
-def operation(opcode: str) -> Operation | None:
-    """The arithmetic of `opcode`, or None where it is something else or not emulated."""
+def operation(opcode: str, count: int = 0) -> Operation | None:
+    """The arithmetic of `opcode`, or None where it is something else or not emulated; `count`: of sources, if known."""
     parts = tuple(opcode.split("."))
+    found = _common(parts)
+    if found is not None and count in (0, len(found.sources)):
+        return found
+    return double_operation(parts) or small_conversion(parts) or uncommon_operation(parts, count)
+
+
+def _common(parts: tuple[str, ...]) -> Operation | None:
     name, kind = parts[0], parts[-1]
     if name == "cvt":
         return conversion(parts)
@@ -202,4 +212,5 @@ def _functions(module: Any) -> dict[str, Any]:
 
 
 # what the expressions may call
-NAMES: dict[str, Any] = {**_functions(formats), **_functions(bit_functions), "np": np}
+NAMES: dict[str, Any] = {**_functions(formats), **_functions(bit_functions), **doubles.NAMES, **small_formats.NAMES}
+NAMES |= {**uncommon.NAMES, "np": np}

@@ -55,7 +55,7 @@ def nodes_of(instruction: Instruction, number: int, flow: Flow, owner: Translato
         return _moves(instruction, node)
     if opcode.startswith("ld.param"):
         return _parameter(instruction, node, owner)
-    op = _address_operation(opcode) or operation(opcode)
+    op = _address_operation(opcode) or operation(opcode, len(operands) - 1)
     if op is not None and isinstance(operands[0], Register) and len(operands) - 1 == len(op.sources):
         return [node(op, operands[0], operands[1:])]
     if op is not None and isinstance(operands[0], Sink):
@@ -77,9 +77,10 @@ def _moves(instruction: Instruction, node: Callable[..., Node]) -> list[Node]:
     whole = f"u{bits}"
     if isinstance(source, Vector):
         part = bits // len(source.items)
-        kinds = (f"u{part}",) * len(source.items)
-        scalar = "|".join(f"({{{i}}}<<{part * i})" for i in range(len(kinds)))
-        wide = "|".join(f"(np.asarray({{{i}}}).astype(np.uint{bits})<<{part * i})" for i in range(len(kinds)))
+        kinds = (f"u{max(part, 16)}",) * len(source.items)
+        low = "&0xFF" if part == 8 else ""  # bytes live in registers of 16 bits
+        scalar = "|".join(f"(({{{i}}}{low})<<{part * i})" for i in range(len(kinds)))
+        wide = "|".join(f"(np.asarray({{{i}}}{low}).astype(np.uint{bits})<<{part * i})" for i in range(len(kinds)))
         return [node(Operation(whole, kinds, wide, scalar), result, source.items)]
     if isinstance(result, Vector):
         part = bits // len(result.items)
@@ -88,7 +89,7 @@ def _moves(instruction: Instruction, node: Callable[..., Node]) -> list[Node]:
         for i, item in enumerate(result.items):
             if isinstance(item, Register):
                 text = f"({{0}}>>{part * i})&{mask}"
-                made.append(node(Operation(f"u{part}", (whole,), text, text), item, (source,)))
+                made.append(node(Operation(f"u{max(part, 16)}", (whole,), text, text), item, (source,)))
         return made
     if isinstance(source, Special | Symbol):
         return [node(Operation(whole, ("u64",), "{0}", "{0}"), result, (source,))]
