@@ -121,6 +121,18 @@ def test_a_bulk_store_reads_through_the_async_proxy(fence: str, order: str, fini
     assert found - {"uninitialised-read"} == expected
 
 
+def test_the_last_store_can_be_left_un_waited_for_but_not_uncommitted() -> None:
+    loose = frozenset({"bulk-store-tail"})
+    for body, expected in (
+        (copy_out(FENCE, BAR, ""), []),
+        (copy_out(FENCE, BAR, "").replace("cp.async.bulk.commit_group;", ""), ["exit"]),
+        (copy_out("", BAR, ""), ["race"]),
+    ):
+        out = np.zeros((4, 64), np.uint16)
+        outcome = launch(body, {"o": out}, threads=64, maps=MAPS, without=loose)
+        assert [kind for kind in outcome.kinds if kind != "uninitialised-read"] == expected
+
+
 def test_a_missing_fence_is_called_by_its_name() -> None:
     out = np.zeros((4, 64), np.uint16)
     outcome = launch(copy_out("", BAR, DONE), {"o": out}, threads=64, maps=MAPS)
