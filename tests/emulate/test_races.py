@@ -245,3 +245,81 @@ END:
         out = np.zeros((4, 64), np.uint16)
         found = set(launch(body.format(fence=fence), {"o": out}, threads=64, maps=MAPS).kinds)
         assert found == expected
+
+
+SIZES = [(1, "b8", "%rs1"), (2, "b16", "%rs1"), (4, "b32", "%r0"), (8, "b64", "%rd9")]
+
+
+@pytest.mark.parametrize(("size", "kind", "value"), SIZES)
+def test_two_warps_may_use_neighbouring_bytes(size: int, kind: str, value: str) -> None:
+    """PTX ISA, "Memory consistency model": accesses conflict where they overlap, and these do not."""
+    body = """
+ cvt.u16.u32 %rs1, %r0;
+ cvt.u64.u32 %rd9, %r0;
+ shr.u32 %r5, %r0, 5;
+ mad.lo.s32 %r6, %r5, {step}, %r1;
+ and.b32 %r7, %r0, 31;
+ setp.eq.u32 %p1, %r7, 0;
+ @%p1 st.shared.{kind} [%r6+64], {value};
+ @%p1 ld.shared.{kind} {value}, [%r6+64];
+ @%p1 st.shared.{kind} [%r6+64], {value};
+"""
+    assert kinds(body.format(kind=kind, value=value, step=size), threads=64) == set()
+    assert kinds(body.format(kind=kind, value=value, step=0), threads=64) == {"race"}
+    if size > 1:  # a byte of the other's, wherever it lies in the word
+        wide = body + " @%p1 ld.shared.u8 %rs2, [%r1+{other}];\n"
+        assert "race" in kinds(wide.format(kind=kind, value=value, step=size, other=64 + 2 * size - 1), threads=64)
+
+
+def test_a_word_beside_a_written_one_is_not_written() -> None:
+    body = " setp.eq.u32 %p1, %r0, 5;\n @%p1 st.shared.b32 [%r1+36], %r0;\n ld.shared.{read};\n"
+    assert kinds(body.format(read="b32 %r5, [%r1+36]")) == set()
+    assert kinds(body.format(read="u16 %rs5, [%r1+38]")) == set()
+    for read in ("b32 %r5, [%r1+40]", "b32 %r5, [%r1+32]", "u8 %rs5, [%r1+35]", "b64 %rd5, [%r1+32]"):
+        assert kinds(body.format(read=read)) == {"uninitialised-read"}
+
+
+def test_the_place_of_a_finding_is_exact() -> None:
+    body = " setp.eq.u32 %p1, %r0, 5;\n @%p1 st.shared.b32 [%r1+36], %r0;\n ld.shared.b64 %rd5, [%r1+32];\n"
+    assert "offset 32 of" in launch(body).message("uninitialised-read")
+    later = body.replace("b64 %rd5, [%r1+32]", "v4.b32 {%r5, %r6, %r7, %r8}, [%r1+32]")
+    assert "offset 32 of" in launch(later).message("uninitialised-read")
+
+
+def test_copies_see_every_byte() -> None:
+    """A bulk store of a row of which one byte was never written; and of one of which another warp wrote a half word."""
+    body = copy_out(FENCE, BAR, DONE)
+    halves = """ add.s32 %r8, %r5, 8;
+ st.shared.v2.b32 [%r5], {%r0, %r0};
+ st.shared.b32 [%r8], %r0;
+ st.shared.b16 [%r8+4], %rs1;
+ st.shared.b8 [%r8+6], %rs1;
+"""
+    vector = " st.shared.v4.b32 [%r5], {%r0, %r0, %r0, %r0};\n"
+    assert vector in body
+    found: dict[str, set[str]] = {"": set(), " st.shared.b8 [%r8+7], %rs1;\n": set()}
+    for last in found:
+        for seed in SEEDS:
+            out = np.zeros((4, 64), np.uint16)
+            outcome = launch(body.replace(vector, halves + last), {"o": out}, threads=64, maps=MAPS, seed=seed)
+            found[last] |= set(outcome.kinds)
+            if not last:
+                assert "offset 15 of" in outcome.message("uninitialised-read")
+    assert [*found.values()] == [{"uninitialised-read"}, set()]
+
+
+def test_a_cell_is_one_again_when_all_of_it_is_written() -> None:
+    """Parts of it, then all of it by another warp behind a barrier, then parts again."""
+    body = """
+ shr.u32 %r5, %r0, 5;
+ setp.eq.u32 %p1, %r5, 0;
+ setp.eq.u32 %p2, %r5, 1;
+ mad.lo.s32 %r6, %r5, 4, %r1;
+ st.shared.b32 [%r6+64], %r0;
+ bar.sync 0;
+ @%p2 st.shared.v4.b32 [%r1+64], {{%r0, %r0, %r0, %r0}};
+ {sync}
+ ld.shared.b32 %r8, [%r6+64];
+"""
+    assert kinds(body.format(sync="bar.sync 0;"), threads=64) == set()
+    assert kinds(body.format(sync=""), threads=64) == {"race"}

@@ -29,7 +29,7 @@ def exchange(
  shl.b32 %r5, %r0, 2;
  shl.b32 %r6, %r0, 4;
  add.s32 %r6, %r6, %r1;
- st.shared.b32 [%r6], 7;
+ st.shared.v4.b32 [%r6], {{7, 7, 7, 7}};
 {before}
  @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+1024], {expected};
  setp.lt.u32 %p2, %r0, 4;

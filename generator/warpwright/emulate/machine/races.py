@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warpwright.emulate.machine.order import CELL, Event
+from warpwright.emulate.machine.cells import CELL
+from warpwright.emulate.machine.order import Event
 
 if TYPE_CHECKING:
     from warpwright.emulate.machine.scheduler import Machine
+    from warpwright.emulate.machine.shadow import Bad
     from warpwright.emulate.machine.state import Cta, Warp
 
 
-def report(machine: Machine, bad: list[tuple[int, int]], cta: Cta, event: int, warp: Warp, number: int, write: bool,
+def report(machine: Machine, bad: Bad, cta: Cta, event: int, warp: Warp, number: int, write: bool,
            asynchronous: bool) -> None:  # fmt: skip
-    """Report what `Shadow.read` or `Shadow.write` returned: (earlier event, cell); -1: never written, -2: held."""
+    """Report what `Shadow.read` or `Shadow.write` returned: (earlier event, offset); -1: never written, -2: held."""
     actor = machine.order.events[event].actor
     mine = f"{'async' if asynchronous else 'generic'} proxy {'write' if write else 'read'} by {actor}"
     line = machine.program.instructions[number].line
-    for other, cell in bad:
-        where = machine.place(cta, cell * CELL)
+    for other, offset in bad:
+        where = machine.place(cta, offset)
         if other == -2:
-            kind, what = cta.shadow.holder(cell)
+            kind, what = cta.shadow.holder(offset)
             machine.report.add(kind, f"{where} holds {what}\n  {mine}\n  {machine.line(number)}", (line,))
             continue
         if other < 0:
@@ -28,7 +30,7 @@ def report(machine: Machine, bad: list[tuple[int, int]], cta: Cta, event: int, w
             machine.report.add("uninitialised-read", text, (line,))
             continue
         earlier = machine.order.events[other]
-        before, wrote = earlier.access(cell, writes_only=not write) or (number, True)
+        before, wrote = earlier.access(offset, not write, CELL) or (number, True)
         access = "write" if wrote else "read"
         text = (
             f"{where}\n  {mine}\n    {machine.line(number)}\n  is not ordered after the {earlier.proxy} proxy"
@@ -36,7 +38,7 @@ def report(machine: Machine, bad: list[tuple[int, int]], cta: Cta, event: int, w
             f"  what would order them: {_remedy(machine, earlier, other, access, warp, asynchronous)}"
         )
         lines = (line, machine.program.instructions[before].line)
-        machine.report.add("race", text, lines, False, offset=cell * CELL, cta=cta.ctaid)
+        machine.report.add("race", text, lines, False, offset=offset, cta=cta.ctaid)
 
 
 def _remedy(machine: Machine, earlier: Event, number: int, access: str, warp: Warp, asynchronous: bool) -> str:

@@ -19,6 +19,7 @@ from warpwright.emulate.machine.findings import Report, Stop
 from warpwright.emulate.machine.global_order import GlobalOrder
 from warpwright.emulate.machine.locations import Locations
 from warpwright.emulate.machine.order import Order
+from warpwright.emulate.machine.shadow import Bad
 from warpwright.emulate.machine.state import EXIT, Cluster, Cta, Fiber, Warp
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class Machine:
         contract = self.options.contracts(barrier.partition("[")[0])
         return f"\n    planned: {contract}" if contract else ""
 
-    def check_order(self, bad: list[tuple[int, int]], cta: Cta, event: int, warp: Warp, number: int, write: bool,
+    def check_order(self, bad: Bad, cta: Cta, event: int, warp: Warp, number: int, write: bool,
                     asynchronous: bool) -> None:  # fmt: skip
         """Report what `Shadow.read` or `Shadow.write` returned."""
         races.report(self, bad, cta, event, warp, number, write, asynchronous)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from warpwright.emulate.machine.addresses import RANK_SHIFT, RESERVED
-from warpwright.emulate.machine.order import CELL, WARP, Shadow
+from warpwright.emulate.machine.cells import CELL
+from warpwright.emulate.machine.order import WARP
 from warpwright.emulate.machine.rows import FULL, LANES, lanes_of, mask_of, unset
+from warpwright.emulate.machine.shadow import Shadow
 from warpwright.emulate.numbers.formats import Array
 
 if TYPE_CHECKING:

@@ -9,24 +9,30 @@ if TYPE_CHECKING:
     from warpwright.emulate.translate.writer import BlockWriter
 
 
-def emit(writer: BlockWriter, node: Node) -> None:
-    """Append the code of an effect, under its guard: a varying one narrows the fiber to the lanes where it holds."""
+def emit(writer: BlockWriter, group: list[Node]) -> None:
+    """Append the code of an effect, or of several that are gathered, under their guard: a varying one narrows the fiber
+    to the lanes where it holds."""
+    node = group[0]
     guard = node.instruction.guard
     opcode = writer.owner.units.find(node.instruction.opcode)
     if opcode is None:
         return
     at = len(writer.lines)
     writer.narrowed = True
-    opcode.emit(writer, node)
+    if len(group) > 1:
+        assert opcode.gather is not None
+        opcode.gather.emit(writer, group)
+    else:
+        opcode.emit(writer, node)
     writer.narrowed = False
     if guard is None:
         return
-    fork = writer.fork(node.instruction)
-    held, not_held = f" WAYS[{fork}] = 1", f" WAYS[{fork + 1}] = 1"
-    body = [held, *(f" {line}" for line in writer.lines[at:])]
+    forks = [writer.fork(n.instruction) for n in group]
+    held, not_held = [f" WAYS[{fork}] = 1" for fork in forks], [f" WAYS[{fork + 1}] = 1" for fork in forks]
+    body = [*held, *(f" {line}" for line in writer.lines[at:])]
     if writer.flow.is_varying(guard):
         test = f"{'~' if node.instruction.negated else ''}{writer.rows(guard, 'pred')}"
-        writer.lines[at:] = [f"g = f.narrow({test})", "if f.mask != g:", not_held, "if f.mask:", *body, "f.widen(g)"]
+        writer.lines[at:] = [f"g = f.narrow({test})", "if f.mask != g:", *not_held, "if f.mask:", *body, "f.widen(g)"]
     else:
         test = f"{'not ' if node.instruction.negated else ''}{writer.scalar(guard, 'pred')}"
-        writer.lines[at:] = [f"if {test}:", *body, "else:", not_held]
+        writer.lines[at:] = [f"if {test}:", *body, "else:", *not_held]

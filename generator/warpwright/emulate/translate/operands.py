@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from warpwright.emulate.machine.addresses import PARAM_WINDOW, RESERVED
 from warpwright.emulate.machine.findings import UnsupportedInstruction
 from warpwright.emulate.ptx.syntax import Memory, Operand, Register, Special, Symbol
@@ -58,6 +60,20 @@ def address_of(writer: BlockWriter, operand: Operand, number: int, lanes: bool =
         row = writer.rows(base, f"u{bits}") + (f"+{offset & (1 << bits) - 1}" if offset else "")
         return row if lanes else f"one(f, {number}, {row})"
     return f"{writer.scalar(base, 'u64')}" + (f"+{offset}" if offset else "")
+
+
+def addresses_of(writer: BlockWriter, operands: Sequence[Operand]) -> str:
+    """(operands, 32) addresses of memory operands whose bases are varying registers of one width."""
+    memories = [o for o in operands if isinstance(o, Memory)]
+    rows = [writer.row_of(m.base) for m in memories]
+    assert isinstance(memories[0].base, Register)
+    bits = writer.owner.width(memories[0].base.name)
+    view = writer.rows(memories[0].base, f"u{bits}").split("[")[0]
+    offsets = np.array([[m.offset & (1 << bits) - 1] for m in memories], dtype=f"u{bits // 8}")
+    if len(set(rows)) > 1:
+        found = f"{view}[{writer.index(rows)}]"
+        return f"{found}+{writer.owner.constant(offsets)}" if offsets.any() else found
+    return f"{view}[{rows[0]}]+{writer.owner.constant(offsets)}"
 
 
 def single(writer: BlockWriter, operand: Operand, number: int, kind: str = "u32") -> str:

@@ -9,7 +9,7 @@ What a unit keeps of a warp, warpgroup, CTA or cluster is a class of its own, ma
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -43,13 +43,26 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Gather:
+    """How instructions that follow each other, none of which depends on another, are done by one call.
+
+    alike: what must be equal between them, None for one that stays alone. emit: appends the code of several.
+    """
+
+    alike: Callable[[BlockWriter, Node], Hashable]
+    emit: Callable[[BlockWriter, list[Node]], None]
+
+
+@dataclass(frozen=True)
 class Opcode(Traits):
     """One instruction. `emit` appends its code to the writer of its block.
 
-    deleted: mutants delete it, since a kernel without it is wrong. count: see `Count`.
+    gather: how several are done at once. deleted: mutants delete it, since a kernel without it is wrong.
+    count: see `Count`.
     """
 
     emit: Handler = field(kw_only=True)
+    gather: Gather | None = None
     deleted: bool = False
     count: Count | None = None
 
@@ -152,4 +165,4 @@ def table(entry: Opcode, *opcodes: str) -> dict[str, Opcode]:
     return dict.fromkeys(opcodes, entry)
 
 
-__all__ = ["Alteration", "Count", "Handler", "Opcode", "Unit", "Units", "hint", "table"]
+__all__ = ["Alteration", "Count", "Gather", "Handler", "Opcode", "Unit", "Units", "hint", "table"]

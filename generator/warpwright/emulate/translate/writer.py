@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from warpwright.emulate.ptx.syntax import Immediate, Instruction, Operand, Regis
 from warpwright.emulate.translate.emit import emit
 from warpwright.emulate.translate.node import Node, lift
 from warpwright.emulate.translate.operands import special
+from warpwright.emulate.translate.order import grouped
 
 if TYPE_CHECKING:
     from warpwright.emulate.translate.translator import Translator
@@ -66,36 +67,7 @@ class BlockWriter:
     # -- order ------------------------------------------------------------------------------------------------
 
     def _schedule(self) -> None:
-        written: dict[str, int] = {}
-        read: dict[str, int] = {}
-        effect = 0
-        for position, node in enumerate(self.nodes):
-            depth = 1
-            for name in node.uses:
-                depth = max(depth, written.get(name, 0) + 1)
-            for name in node.defs:
-                depth = max(depth, written.get(name, 0) + 1, read.get(name, 0) + 1)
-            if node.op is None:
-                depth = max(depth, effect + 1)
-                if position == 0 and self.flow.traits(node.instruction.opcode).suspends:
-                    depth = 0
-                effect = depth
-            for name in node.uses:
-                read[name] = max(read.get(name, 0), depth)
-            for name in node.defs:
-                written[name] = depth
-            node.depth = depth
-        groups: dict[Any, list[Node]] = {}
-        for position, node in enumerate(self.nodes):
-            key: tuple[Any, ...] = (node.depth, position)
-            if node.op is not None and node.result is not None and node.result.name in self.flow.varying:
-                shape = tuple(self._shape(s) for s in node.sources)
-                if any(isinstance(s, int) for s in shape):
-                    guard = node.instruction.guard
-                    width = self.owner.width(node.result.name)
-                    key = (node.depth, -1, node.op, shape, width, guard and (guard.name, node.instruction.negated))
-            groups.setdefault(key, []).append(node)
-        for group in sorted(groups.values(), key=lambda g: g[0].depth):  # stable: else in the order of the text
+        for group in grouped(self, self.nodes):
             self._emit(group)
 
     def _emit(self, group: list[Node]) -> None:
@@ -104,7 +76,7 @@ class BlockWriter:
         for before, arranged in self.owner.before:
             before(self, group, arranged)
         if first.op is None:
-            emit(self, first)
+            emit(self, group)
         elif first.result is not None and first.result.name in self.flow.varying:
             self._vector(group, first.op)
         else:
@@ -159,6 +131,12 @@ class BlockWriter:
         """One row gets `value`, a uniform value or a row."""
         view = kind or {1: "pred", 8: "u16", 16: "u16", 32: "u32", 64: "u64"}[self.owner.width(result.name)]
         self.store_rows([result], value, view, instruction)
+
+    def store_matrix(self, items: Sequence[Operand], value: str, instruction: Instruction) -> None:
+        """Registers of one width, in their order, get the rows of `value`."""
+        results = [item for item in items if isinstance(item, Register)]
+        width = max(16, self.owner.width(results[0].name))
+        self.store_rows(results, value, f"u{width}", instruction)
 
     def store_rows(self, results: list[Register], value: str, kind: str, instruction: Instruction,
                    ufunc: str | None = None, terms: Sequence[str] = ()) -> None:  # fmt: skip
@@ -215,7 +193,7 @@ class BlockWriter:
             raise UnsupportedInstruction(f"{operand.name} has {width} bits where {kind} is wanted")
         return f"U{width}[{index}].astype(np.uint{bits}){f'.view(np.int{bits})' if kind[0] == 's' else ''}"
 
-    def _shape(self, operand: Operand) -> int | str:
+    def shape(self, operand: Operand) -> int | str:
         """What must agree between gathered operands: the width of a varying register, the text of a uniform one."""
         if isinstance(operand, Register) and self.flow.is_varying(operand):
             return self.owner.width(operand.name)

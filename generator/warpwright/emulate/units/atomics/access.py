@@ -15,9 +15,10 @@ from warpwright.emulate.machine.addresses import SHARED_WINDOW, locate, reach
 from warpwright.emulate.machine.memory import Buffer
 from warpwright.emulate.machine.order import WARP
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
+from warpwright.emulate.machine.strong import strong_access
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.barriers.released import release
-from warpwright.emulate.units.memory.shared import cells_of
+from warpwright.emulate.units.memory.shared import bytes_of
 
 
 @dataclass(frozen=True)
@@ -113,12 +114,12 @@ def meet(f: Fiber, number: int, where: Places, size: int, write: bool, read: boo
     cta = where.holder
     if cta is not warp.cta:
         reach(warp, number, cta, event)
-    cells = cells_of(where.starts, size)
+    every = bytes_of(where.starts, size)
     bad = []
     if read:
-        bad += cta.shadow.strong_access(cells, event, warp.known, number, False)
+        bad += strong_access(cta.shadow, every, event, warp.known, number, False)
     if write:
-        again = cta.shadow.strong_access(cells, event, warp.known, number, True)
+        again = strong_access(cta.shadow, every, event, warp.known, number, True)
         bad += [each for each in again if each not in bad]
     if bad:
         machine.check_order(bad, cta, event, warp, number, write, False)

@@ -7,7 +7,10 @@ Functions that the translated code calls take the fiber and the number of the in
 
 from __future__ import annotations
 
+import numpy as np
+
 from warpwright.emulate.machine.addresses import locate
+from warpwright.emulate.machine.cells import place_of
 from warpwright.emulate.machine.order import WARP
 from warpwright.emulate.machine.people import arrivals, counted
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
@@ -190,9 +193,9 @@ def mbarrier_init(f: Fiber, number: int, address: int, count: int) -> None:
     if mine.event < 0:
         mine.event = warp.machine.order.event(WARP, warp, False)
         warp.known |= 1 << mine.event
-    beside = offset ^ 8 in shadow.apart  # the cell's other half, still in use
-    if shadow.state[offset >> 4] > 0 and not beside:  # a data buffer was here: its accesses must be over
-        bad = shadow.write(slice(offset >> 4, (offset >> 4) + 1), mine.event, warp.known, number)
+    if shadow.is_used(offset):  # a data buffer was here: its accesses must be over
+        place = place_of(np.array([offset]), 8)
+        bad = shadow.write_place(place, mine.event, warp.known, place.entries(number, True))
         warp.machine.check_order(bad, cta, mine.event, warp, number, True, False)
     shadow.hold(offset, "mbarrier", "a live mbarrier")
     barriers[offset] = MBarrier(cta, offset, count, mine.event, number)

@@ -18,10 +18,11 @@ import numpy as np
 from warpwright.emulate.machine.order import Source
 from warpwright.emulate.machine.rows import FULL, lanes_of, mask_of
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
+from warpwright.emulate.machine.strong import pass_on
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.barriers.mbarriers import mbarrier_of
 from warpwright.emulate.units.memory.global_memory import global_load
-from warpwright.emulate.units.memory.shared import cells_of, shared_place
+from warpwright.emulate.units.memory.shared import bytes_of, shared_place
 
 
 @dataclass
@@ -78,7 +79,7 @@ class Copies:
         for cta, lanes, offsets, size in copied.log:
             mine = lanes_of(mask)[lanes]
             if mine.any():
-                cta.shadow.pass_on(cells_of(offsets[mine], size), copied.event, part.event)
+                pass_on(cta.shadow, bytes_of(offsets[mine], size), copied.event, part.event)
                 part.log.append((cta, lanes[mine], offsets[mine], size))
         copied.left &= ~mask
         self.flying.append(part)

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from warpwright.emulate.machine.addresses import locate, reach
+from warpwright.emulate.machine.cells import Place
 from warpwright.emulate.machine.order import Source
 from warpwright.emulate.machine.state import Cta, Fiber
+from warpwright.emulate.machine.strong import strong_access
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.atomics.operations import Operator, combine
 from warpwright.emulate.units.barriers.mbarriers import MBarrier, lookup
-from warpwright.emulate.units.memory.shared import cells_of
+from warpwright.emulate.units.memory.shared import bytes_of
 
 SENT = Source(
     "the st.async of ",
@@ -52,17 +54,18 @@ def store_async(f: Fiber, number: int, addresses: Any, values: Array, width: int
     for cta, lanes in found.items():
         if cta is not warp.cta:
             reach(warp, number, cta, event)
-        _note(f, number, cta, cells_of(np.array([offset for _, offset, _ in lanes]), size), event, operator)
+        _note(f, number, cta, bytes_of(np.array([offset for _, offset, _ in lanes]), size), event, operator)
         machine.pending.append(_landing(f, number, cta, lanes, data, event, operator))
 
 
-def _note(f: Fiber, number: int, cta: Cta, cells: Array, event: int, operator: Operator | None) -> None:
+def _note(f: Fiber, number: int, cta: Cta, every: Array, event: int, operator: Operator | None) -> None:
     warp, shadow = f.warp, cta.shadow
     if operator is None:
-        bad = shadow.write(cells, event, warp.known, number)
+        place = Place(None, every)
+        bad = shadow.write_place(place, event, warp.known, place.entries(number, True))
     else:
-        bad = shadow.strong_access(cells, event, warp.known, number, False)
-        bad += [b for b in shadow.strong_access(cells, event, warp.known, number, True) if b not in bad]
+        bad = strong_access(shadow, every, event, warp.known, number, False)
+        bad += [b for b in strong_access(shadow, every, event, warp.known, number, True) if b not in bad]
     if bad:
         warp.machine.check_order(bad, cta, event, warp, number, True, False)
 

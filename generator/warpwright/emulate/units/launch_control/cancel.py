@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from warpwright.emulate.machine.addresses import locate
-from warpwright.emulate.machine.order import CELL, Source
+from warpwright.emulate.machine.cells import CELL
+from warpwright.emulate.machine.order import Source
 from warpwright.emulate.machine.start import cancel_cluster
 from warpwright.emulate.machine.state import Fiber
 from warpwright.emulate.units.tma.copies import begin_fill

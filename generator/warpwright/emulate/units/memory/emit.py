@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
-from warpwright.emulate.ptx.syntax import Instruction, Operand, Register, Vector
-from warpwright.emulate.translate.operands import address_of, matrix
-from warpwright.emulate.translate.unit import Opcode, hint, table
+from warpwright.emulate.ptx.syntax import Instruction, Memory, Operand, Register, Vector
+from warpwright.emulate.translate.operands import address_of, addresses_of, matrix
+from warpwright.emulate.translate.unit import Gather, Opcode, hint, table
 
 if TYPE_CHECKING:
     from warpwright.emulate.translate.node import Node
     from warpwright.emulate.translate.writer import BlockWriter
+
+
+_ORDERED = {"acquire", "release", "relaxed", "volatile", "mmio", "b128", "async", "bulk"}  # one at a time
 
 
 def _access(instruction: Instruction, verb: str) -> tuple[str, str]:
@@ -56,20 +59,70 @@ def _load(w: BlockWriter, n: Node) -> None:
                 w.assign(item, f"int({row}[0]) & {(1 << bits) - 1:#x}")
 
 
+def _alike(w: BlockWriter, n: Node) -> Hashable:
+    """What loads or stores must have in common to be done at once; None for those that stay alone."""
+    operands, parts = n.instruction.operands, n.instruction.parts
+    stored = parts[0] in ("st", "stmatrix")
+    memory, values = operands[:2] if stored else operands[1::-1]
+    if not isinstance(memory, Memory) or not w.flow.is_varying(memory.base) or not isinstance(memory.base, Register):
+        return None
+    if parts[0] == "stmatrix" and not _is_plain(n.instruction):
+        return None
+    if set(parts) & _ORDERED or not set(parts) & {"global", "shared", "shared::cta"}:
+        return None
+    items = values.items if isinstance(values, Vector) else (values,)
+    kinds = tuple(w.owner.width(i.name) if isinstance(i, Register) else 0 for i in items)
+    if not stored and not all(isinstance(i, Register) and i.name in w.flow.varying for i in items):
+        return None
+    if len(set(kinds)) > 1:
+        return None
+    return n.instruction.opcode, kinds, w.owner.width(memory.base.name)
+
+
+def _gather(w: BlockWriter, nodes: list[Node]) -> None:
+    """Several loads or stores that are alike, as one call."""
+    first = nodes[0].instruction
+    stored = first.parts[0] in ("st", "stmatrix")
+    pairs = [n.instruction.operands[:2] if stored else n.instruction.operands[1::-1] for n in nodes]
+    items = [i for _, v in pairs for i in (v.items if isinstance(v, Vector) else (v,))]
+    numbers = w.owner.constant(tuple(n.number for n in nodes))
+    place = f"f, {numbers}, {addresses_of(w, [m for m, _ in pairs])}"
+    if first.parts[0] == "stmatrix":
+        w.lines.append(f"stmatrices({place}, {matrix(w, items, 'u32')}, {'trans' in first.parts})")
+        return
+    kind = first.parts[-1]
+    function, last = _access(first, "stores" if stored else "loads")
+    if stored:
+        w.lines.append(f"{function}({place}, {_stored(w, items, kind)}, {int(kind.lstrip('bfsu')) // 8}{last})")
+        return
+    width = max(1, int(kind.lstrip("bfsu")) // 8)
+    call = f"{function}({place}, {width}, {len(items) // len(nodes)}{last})"
+    w.store_matrix(items, call if kind[0] != "s" else f"{call}.view('i{width}')", first)
+
+
+def _stored(w: BlockWriter, items: Sequence[Operand], kind: str) -> str:
+    widths = [w.owner.width(i.name) for i in items if isinstance(i, Register)]
+    return matrix(w, items, f"u{max([16, int(kind.lstrip('bfsu')), *widths])}")  # of wider registers the low bits
+
+
 def _store(w: BlockWriter, n: Node) -> None:
     memory, source, *_ = n.instruction.operands
     items: Sequence[Operand] = source.items if isinstance(source, Vector) else (source,)
     bits = int(_kind(n.instruction).lstrip("bfsu"))
-    widths = [w.owner.width(i.name) for i in items if isinstance(i, Register)]
-    values = matrix(w, items, f"u{max([16, bits, *widths])}")  # of wider registers the low bits are stored
+    values = _stored(w, items, _kind(n.instruction))
     address = address_of(w, memory, n.number, lanes=True)
     function, last = _access(n.instruction, "store")
     w.lines.append(f"{function}(f, {n.number}, {address}, {values}, {bits // 8}{last})")
 
 
+def _is_plain(matrices: Instruction) -> bool:
+    values = matrices.operands[matrices.parts[0] == "stmatrix"]
+    return "m8n8" in matrices.parts and matrices.parts[-1] == "b16" and isinstance(values, Vector)
+
+
 def _stmatrix(w: BlockWriter, n: Node) -> None:
     memory, source = n.instruction.operands
-    if "m8n8" not in n.instruction.parts or n.instruction.parts[-1] != "b16" or not isinstance(source, Vector):
+    if not _is_plain(n.instruction) or not isinstance(source, Vector):
         raise UnsupportedInstruction(f"{n.instruction.where}: only m8n8 matrices of 16 bits are emulated")
     address = address_of(w, memory, n.number, lanes=True)
     transposed = "trans" in n.instruction.parts
@@ -78,7 +131,7 @@ def _stmatrix(w: BlockWriter, n: Node) -> None:
 
 def _ldmatrix(w: BlockWriter, n: Node) -> None:
     target, memory = n.instruction.operands
-    if "m8n8" not in n.instruction.parts or n.instruction.parts[-1] != "b16" or not isinstance(target, Vector):
+    if not _is_plain(n.instruction) or not isinstance(target, Vector):
         raise UnsupportedInstruction(f"{n.instruction.where}: only m8n8 matrices of 16 bits are emulated")
     address = address_of(w, memory, n.number, lanes=True)
     w.lines.append(f"t = ldmatrix(f, {n.number}, {address}, {len(target.items)}, {'trans' in n.instruction.parts})")
@@ -88,11 +141,11 @@ def _ldmatrix(w: BlockWriter, n: Node) -> None:
 
 
 OPCODES = {
-    "ld": Opcode(emit=_load),
+    "ld": Opcode(emit=_load, gather=Gather(_alike, _gather)),
     "ld.local": Opcode(emit=_load, varies="always"),
-    "st": Opcode(emit=_store, result=False),
+    "st": Opcode(emit=_store, result=False, gather=Gather(_alike, _gather)),
     "st.param": Opcode(emit=hint, result=False),  # of a call
     "ldmatrix": Opcode(emit=_ldmatrix, varies="always"),
-    "stmatrix": Opcode(emit=_stmatrix, result=False),
+    "stmatrix": Opcode(emit=_stmatrix, result=False, gather=Gather(_alike, _gather)),
     **table(Opcode(emit=hint, result=False), "prefetch", "prefetchu", "discard", "applypriority"),
 }

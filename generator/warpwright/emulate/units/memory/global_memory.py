@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,30 @@ def global_load(f: Fiber, number: int, addresses: Any, width: int, count: int, e
     return result
 
 
+def global_loads(f: Fiber, numbers: Sequence[int], addresses: Array, width: int, count: int) -> Array:
+    """Several ld.global that follow each other, `addresses` (loads, 32): (loads * count, 32)."""
+    found = _at_once(f, addresses, width * count)
+    if found is None or found[0].access != "in" or found[0].address % width:
+        every = zip(numbers, addresses, strict=True)
+        return np.concatenate([global_load(f, n, at, width, count) for n, at in every])
+    buffer, offsets = found
+    words = buffer.data[: len(buffer.data) // width * width].view(f"u{width}")
+    loaded: Array = words[(offsets // width)[:, None] + _COLUMNS[:count]].reshape(-1, 32)
+    return loaded
+
+
+def _at_once(f: Fiber, addresses: Array, size: int) -> tuple[Buffer, Array] | None:
+    """The buffer and the offsets in it of several accesses; None where anything is the matter with one of them."""
+    if f.mask != FULL:
+        return None
+    flat = addresses.astype(np.int64)
+    if np.count_nonzero(flat & (size - 1)):
+        return None
+    low = int(flat.min())
+    buffer = f.warp.machine.memory.at(low, int(flat.max()) - low + size)
+    return None if buffer is None else (buffer, flat - buffer.address)
+
+
 def global_store(f: Fiber, number: int, addresses: Any, values: Array, width: int) -> None:
     """st.global: `values` is (count, 32) unsigned integers of `width` bytes."""
     count = len(values)
@@ -74,6 +99,8 @@ def global_store(f: Fiber, number: int, addresses: Any, values: Array, width: in
     if not len(chosen):
         return
     buffer = _buffer(f, number, chosen, width * count, "write")
+    if _store_new(buffer, chosen - buffer.address, values if f.mask == FULL else values[:, f.lanes], width):
+        return
     index = (chosen - buffer.address)[:, None] + np.arange(width * count)
     if buffer.access == "inout":
         f.warp.accessing |= f.mask
@@ -82,6 +109,36 @@ def global_store(f: Fiber, number: int, addresses: Any, values: Array, width: in
             f.warp.machine.locations.forget(chosen.tolist())
     data = np.ascontiguousarray(values.astype(f"u{width}")[:, f.lanes].T).view(np.uint8)
     write(f, number, buffer, index, data)
+
+
+def global_stores(f: Fiber, numbers: Sequence[int], addresses: Array, values: Array, width: int) -> None:
+    """Several st.global that follow each other, `addresses` (stores, 32): `values` is (stores * count, 32)."""
+    count = len(values) // len(numbers)
+    found = _at_once(f, addresses, width * count)
+    if found is not None:
+        buffer, offsets = found
+        together = values.reshape(-1, count, 32).transpose(1, 0, 2).reshape(count, -1)
+        if _store_new(buffer, offsets.reshape(-1), together, width):
+            return
+    for i, (number, at) in enumerate(zip(numbers, addresses, strict=True)):
+        global_store(f, number, at, values[count * i : count * i + count], width)
+
+
+def _store_new(buffer: Buffer, offsets: Array, values: Array, width: int) -> bool:
+    """Store (words, addresses) into an output where nothing is written yet, each address once; else do nothing."""
+    if buffer.access != "out" or buffer.address % width:
+        return False
+    end = len(buffer.data) // width * width
+    index = offsets // width + _COLUMNS[: len(values)]
+    counts = buffer.writes[:end].view(f"u{width}")
+    if np.count_nonzero(counts[index]):
+        return False
+    steps = offsets[1:] - offsets[:-1]
+    if len(steps) and int(steps.min()) <= 0 and len(np.unique(offsets)) < len(offsets):
+        return False
+    counts[index] = 0x0101010101010101 & (1 << 8 * width) - 1
+    buffer.data[:end].view(f"u{width}")[index] = values
+    return True
 
 
 def write(f: Fiber, number: int, buffer: Buffer, index: Array, data: Array) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from warpwright.emulate.machine.order import Cells, Event, Shadow, Source
+from warpwright.emulate.machine.order import Cells, Event, Source
 from warpwright.emulate.machine.scheduler import Machine
+from warpwright.emulate.machine.shadow import Shadow
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.memory.shared import shared_store
@@ -53,7 +54,7 @@ class TensorMemory:
     def __init__(self, cta: Cta) -> None:
         self.cta = cta
         self.words: Array = np.full((LANES_OF_MEMORY, COLUMNS), 0xFFFFFFFF, dtype=np.uint32)  # NaN until written
-        self.shadow = Shadow(cta.machine.order, BANDS * COLUMNS)
+        self.shadow = Shadow(cta.machine.order, BANDS * COLUMNS, 1)
         self.allocations: dict[int, tuple[int, int]] = {}
         self.owned: Array = np.zeros(COLUMNS, dtype=bool)
         self.freed: dict[int, int] = {}  # first column -> the instruction that freed it
@@ -151,7 +152,7 @@ def _report(machine: Machine, memory: TensorMemory, warp: Warp, number: int, oth
         machine.report.add("uninitialised-read", f"{place} is read but was never written\n  {mine}", (line,))
         return
     earlier = machine.order.events[other]
-    before, wrote = earlier.access(cell, writes_only=not write) or (number, True)
+    before, wrote = earlier.access(cell, not write, 1) or (number, True)
     how = _remedy(warp, earlier, other)
     text = (
         f"{place}\n  {mine}\n  is not ordered after the {'write' if wrote else 'read'} by {earlier.actor}\n"
@@ -203,7 +204,6 @@ def tcgen05_alloc(f: Fiber, number: int, address: int, columns: int, group: int)
         if f.token is None:
             return warp.machine.block(f, "tensor-memory", number, (columns, group))
     base, f.token = f.token, None
-    warp.cta.shadow.apart.add(address & 0xFFFFF8)
     shared_store(f, number, address, np.full((1, 32), base, dtype=np.uint32), 4, False)
     return True
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from warpwright.emulate.machine.addresses import locate, reach
+from warpwright.emulate.machine.cells import CELL
 from warpwright.emulate.machine.order import Source
 from warpwright.emulate.machine.state import Cta, Fiber
+from warpwright.emulate.machine.strong import strong_access
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.atomics.access import Order
 from warpwright.emulate.units.atomics.operations import BITWISE, TYPES, Operator, combine
@@ -82,10 +84,10 @@ def bulk_peer(f: Fiber, number: int, target: int, source: int, size: int, barrie
 def _meet(f: Fiber, number: int, cta: Cta, cells: slice, event: int) -> None:
     """A reduction reads and writes cells of shared memory, beside others that do."""
     warp = f.warp
-    every = np.arange(cells.start, cells.stop)
+    every = np.arange(CELL * cells.start, CELL * cells.stop)
     visible = f.knows()[1]
-    bad = cta.shadow.strong_access(every, event, visible, number, False)
-    bad += [b for b in cta.shadow.strong_access(every, event, visible, number, True) if b not in bad]
+    bad = strong_access(cta.shadow, every, event, visible, number, False)
+    bad += [b for b in strong_access(cta.shadow, every, event, visible, number, True) if b not in bad]
     if bad:
         warp.machine.check_order(bad, cta, event, warp, number, True, True)
 

@@ -272,8 +272,8 @@ def _operand(
         text = f"the matrix descriptor {first:#x} reaches outside the shared memory of the CTA"
         machine.fault("shared-bounds", last, number, text, fatal=True)
     cells = slice(base + low, base + high) if isinstance(span, slice) else span + base
-    seen = cta.shadow.distinct(cells)
-    bad = cta.shadow.read_again(cells, seen, event, ops[0].known_any, ops[0].known, number)
+    seen = cta.shadow.seen(cells)
+    bad = cta.shadow.read_seen(cells, seen, event, ops[0].known_any, ops[0].known, number)
     if bad:
         machine.check_order(bad, cta, event, last, number, False, True)
     # the two consumer warpgroups share B: keep its conversion for as long as nothing else is written there
