@@ -24,9 +24,13 @@ def trap(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_child_imports_nothing_from_the_current_directory(trap: Path) -> None:
+@pytest.mark.parametrize("entry", [None, "", ".", "absolute"])
+def test_a_child_imports_nothing_from_the_current_directory(trap: Path, entry: str | None) -> None:
+    """Not by an entry of PYTHONPATH either: an empty one means the current directory."""
     command = child.child_command("json.tool", "--compact")
-    done = subprocess.run(command, cwd=trap, input='{"a": [1]}', capture_output=True, text=True)
+    place = [] if entry is None else [str(trap) if entry == "absolute" else entry]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([*place, *(p for p in sys.path[:1] if p)])}
+    done = subprocess.run(command, cwd=trap, input='{"a": [1]}', capture_output=True, text=True, env=env)
     assert (done.stdout, done.stderr) == ('{"a":[1]}\n', "")
 
 
