@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from warpwright.emulate.machine.addresses import LOCAL_WINDOW, OFFSET, RANK_SHIFT, SHARED_WINDOW
+from warpwright.emulate.machine.addresses import LOCAL_WINDOW, OFFSET, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW
 from warpwright.emulate.numbers.alu import operation
 from warpwright.emulate.numbers.operation import Operation
 from warpwright.emulate.ptx.flow import Flow
@@ -31,9 +31,33 @@ def _address_operation(opcode: str) -> Operation | None:
     if parts[0] == "mapa" and parts[-1] == "u32":
         return Operation("u32", ("u32", "u32"), f"({{0}}&{OFFSET})|({{1}}<<{RANK_SHIFT})",
                          f"({{0}}&{OFFSET})|({{1}}<<{RANK_SHIFT})")  # fmt: skip
+    if parts[0] == "mapa" and parts[-1] == "u64":  # of generic addresses, where no space is named
+        window = 0 if "shared::cluster" in parts else SHARED_WINDOW
+        text = f"({{0}}&{OFFSET})|(W({{1}})<<{RANK_SHIFT})|{window}"
+        wide = text.replace("W({1})", "np.asarray({1}).astype(np.uint64)")
+        return Operation("u64", ("u64", "u32"), wide, text.replace("W({1})", "{1}"))
+    if parts[0] == "isspacep":
+        return _space_test(parts[1])
+    if parts[0] == "getctarank" and parts[-1] == "u64":
+        text = f"({{0}}&{SHARED_WINDOW - 1})>>{RANK_SHIFT}"
+        return Operation("u32", ("u64",), text, text)
     if parts[0] == "getctarank" and parts[-1] == "u32":
         return Operation("u32", ("u32",), f"{{0}}>>{RANK_SHIFT}", f"{{0}}>>{RANK_SHIFT}")
     return None
+
+
+def _space_test(space: str) -> Operation | None:
+    """isspacep: whether a generic address is in a state space, by its window."""
+    ranges = {"global": (0, SHARED_WINDOW), "shared": (SHARED_WINDOW, PARAM_WINDOW), "local": (LOCAL_WINDOW, 1 << 63),
+              "shared::cluster": (SHARED_WINDOW, PARAM_WINDOW), "param": (PARAM_WINDOW, LOCAL_WINDOW),
+              "const": (0, 0)}  # fmt: skip
+    if space == "shared::cta":
+        text = f"{{0}}-w.cta.base-{SHARED_WINDOW}<{1 << RANK_SHIFT}"
+        return Operation("pred", ("u64",), text, f"int(0<={{0}}-w.cta.base-{SHARED_WINDOW}<{1 << RANK_SHIFT})")
+    if space not in ranges:
+        return None
+    low, high = ranges[space]
+    return Operation("pred", ("u64",), f"({{0}}>={low})&({{0}}<{high})", f"int({low}<={{0}}<{high})")
 
 
 def nodes_of(instruction: Instruction, number: int, flow: Flow, owner: Translator) -> list[Node]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
 from warpwright.emulate.ptx.syntax import Instruction, Memory, Operand, Register, Vector
-from warpwright.emulate.translate.operands import address_of, addresses_of, matrix
+from warpwright.emulate.translate.operands import address_of, addresses_of, matrix, set_result
 from warpwright.emulate.translate.unit import Gather, Opcode, hint, table
 
 if TYPE_CHECKING:
@@ -140,7 +140,15 @@ def _ldmatrix(w: BlockWriter, n: Node) -> None:
             w.store(item, f"t[{i}]", n.instruction)
 
 
+def _policy(w: BlockWriter, n: Node) -> None:
+    """createpolicy: caches are not modelled, so every policy is the same."""
+    result = n.instruction.operands[0]
+    assert isinstance(result, Register)
+    set_result(w, n, result, "0")
+
+
 OPCODES = {
+    "createpolicy": Opcode(emit=_policy, varies="never", effect=False),
     "ld": Opcode(emit=_load, gather=Gather(_alike, _gather)),
     "ld.local": Opcode(emit=_load, varies="always"),
     "st": Opcode(emit=_store, result=False, gather=Gather(_alike, _gather)),
