@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpwright.emulate.machine.findings import Kind
 from warpwright.emulate.translate.unit import Unit
-from warpwright.emulate.units.barriers import fences, mbarriers, named, remedies, waits
+from warpwright.emulate.units.barriers import fences, mbarriers, named, remedies, votes, waits
 from warpwright.emulate.units.barriers.alter import alter
 from warpwright.emulate.units.barriers.emit import OPCODES
 
@@ -14,7 +14,7 @@ UNIT = Unit(
     (
         mbarriers.mbarrier_init, mbarriers.mbarrier_inval, waits.mbarrier_arrive, waits.mbarrier_expect,
         waits.mbarrier_wait, waits.mbarrier_test, waits.phase_parity,
-        named.bar_sync, named.cluster_arrive, named.cluster_wait,
+        named.bar_sync, votes.bar_red, named.cluster_arrive, named.cluster_wait,
         fences.fence_proxy_async, fences.fence_mbarrier_init, fences.fence_thread, fences.warp_barrier,
     ),
     waits={"mbarrier": waits.explain, "named": named.explain_named, "cluster": named.explain_cluster},

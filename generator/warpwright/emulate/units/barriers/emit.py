@@ -98,6 +98,19 @@ def _bar(w: BlockWriter, n: Node) -> None:
         w.lines.append(f"if not bar_sync({arguments}, False, False): return -1")
 
 
+def _bar_red(w: BlockWriter, n: Node) -> None:
+    """bar.red.popc.u32 D, barrier [, threads], predicate; .and.pred, .or.pred."""
+    result, barrier, *rest = n.instruction.operands
+    operation = next((p for p in n.instruction.parts if p in ("popc", "and", "or")), "")
+    if not operation or not isinstance(rest[-1], Register):
+        raise UnsupportedInstruction(f"{n.instruction.where}: not emulated")
+    count = single(w, rest[0], n.number) if len(rest) > 1 else "0"
+    terms = f"f, {n.number}, {single(w, barrier, n.number)}, {count}, {_aligned(n)}, '{operation}'"
+    w.lines += [f"t = bar_red({terms}, {w.either(rest[-1], 'pred')})", "if t is None: return -1"]
+    if isinstance(result, Register):
+        set_result(w, n, result, "t")
+
+
 def _cluster_barrier(w: BlockWriter, n: Node) -> None:
     aligned = "aligned" in n.instruction.parts
     if "arrive" in n.instruction.parts:
@@ -164,6 +177,10 @@ OPCODES = {
     **table(
         Opcode(emit=_bar, result=False, deleted=True, count=_THREADS),
         "bar.arrive", "bar.cta.arrive", "barrier.arrive.aligned", "barrier.cta.arrive.aligned",
+    ),
+    **table(
+        Opcode(emit=_bar_red, varies="never", suspends=True, deleted=True),
+        "bar.red", "barrier.red", "barrier.cta.red", "bar.cta.red",
     ),
     "bar.warp.sync": Opcode(emit=_warp_barrier, result=False, deleted=True),
     "barrier.cluster.arrive": Opcode(emit=_cluster_barrier, result=False, deleted=True),

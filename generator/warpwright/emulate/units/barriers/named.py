@@ -27,6 +27,7 @@ class NamedBarrier:
         self.waiting: list[Fiber] = []
         self.members: dict[Warp, int] = {}  # who has arrived, by which instruction
         self.parts: dict[Warp, Part] = {}
+        self.votes = [0, 0]  # of the phase: threads for which the predicate of bar.red holds, threads that gave one
 
     def due(self, cta: Cta) -> int:
         """How many threads the phase waits for."""
@@ -39,7 +40,7 @@ class NamedBarrier:
         for fiber in self.waiting:
             fiber.token = self.known, self.known_async, self.clock
             machine.ready(fiber)
-        self.arrived, self.members, self.waiting = 0, {}, []
+        self.arrived, self.members, self.waiting, self.votes = 0, {}, [], [0, 0]
         self.known = self.known_async = self.clock = 0
         return True
 
