@@ -9,7 +9,7 @@ import pytest
 
 from tests.emulate.ptx_kit import HEADER
 from warpwright.archs import SM90A, launch_limits
-from warpwright.emulate import EmulatorError, GlobalMemory, Launch, Options, Result, parse, run
+from warpwright.emulate import KINDS, EmulatorError, GlobalMemory, Launch, Options, Result, parse, run
 from warpwright.emulate.variant.verdict import STATUS_OF
 
 
@@ -93,11 +93,11 @@ def test_what_is_just_allowed_starts(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("case", "text"), REFUSED, ids=str)
 def test_what_is_too_much_is_a_launch_that_fails(case: dict[str, Any], text: str) -> None:
     result = start(**case)
-    assert {finding.kind for finding in result.findings} == {"launch"}
+    assert {finding.kind for finding in result.findings} == {"launch-refused"}
     assert text in " / ".join(finding.message for finding in result.findings)
     assert not result.complete
     assert result.statistics["warp_instructions"] == 0
-    assert STATUS_OF["launch"] == "launch_failed"
+    assert STATUS_OF["launch-refused"] == "launch_failed"
 
 
 def test_a_grid_that_no_memory_holds_is_not_emulated_at_once() -> None:
@@ -110,3 +110,7 @@ def test_limits_of_plans_are_those_of_launches() -> None:
     limits = launch_limits(SM90A.name)
     assert limits is not None
     assert (limits.shared_bytes, limits.registers) == (SM90A.shared_bytes, SM90A.registers)
+
+
+def test_no_kind_of_the_machine_is_given_another_status() -> None:
+    assert {name: STATUS_OF[name] for name in KINDS} == {name: kind.status for name, kind in KINDS.items()}

@@ -101,7 +101,9 @@ def run(
     translated, options = program(module, kernel), options or Options()
     refused = refusals(module, translated, launch, options)
     if refused:  # a device would not start it either
-        return Result(tuple(Finding("launch", text) for text in refused), dict.fromkeys(_STATISTICS, 0), complete=False)
+        return Result(
+            tuple(Finding("launch-refused", text) for text in refused), dict.fromkeys(_STATISTICS, 0), complete=False
+        )
     machine = Machine(translated, launch, dict(tensor_maps), memory, seed, options)
     start.check(machine)
     try:

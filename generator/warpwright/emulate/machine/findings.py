@@ -47,7 +47,7 @@ class Kind:
 
 #: The kinds that any unit may report, of one status in the order in which they are told; units add their own.
 KINDS: Mapping[str, Kind] = {
-    "launch": Kind(
+    "launch-refused": Kind(
         "the launch asks for what the hardware or the kernel does not allow: it would not start", "launch_failed"
     ),
     "deadlock": Kind("every warp that is left waits for something that nobody can do any more", "hang", True),
