@@ -1,24 +1,21 @@
-"""One launch of a program that is checked, in the emulator: over several schedules, from the same memory each time.
-
-Where the memory model is stricter than what production kernels rely on, the rules that can be left out say so
-(`Unit.rules`): what is found with them and not without them is a note, and no finding.
-"""
+"""One launch of a program that is checked: from what the runtime was given to what the emulator needs, and back."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from warpwright.checking.device_memory import PATTERN, Bytes, DeviceMemory, bytes_at
+from warpwright.checking.device_memory import DeviceMemory, bytes_at
 from warpwright.checking.kernels import Entry
 from warpwright.checking.places import origin, places_of
 from warpwright.checking.report import LaunchReport, Message
 from warpwright.checking.runtime import LaunchConfig
-from warpwright.emulate import KINDS, Finding, GlobalMemory, Options, Result, TensorMap, run
+from warpwright.checking.trials import Found, Trials
+from warpwright.emulate import KINDS, GlobalMemory, Options, TensorMap
 from warpwright.emulate.machine.launch import Launch
 from warpwright.emulate.ptx.syntax import Kernel
 from warpwright.emulate.units import UNITS
@@ -73,22 +70,6 @@ def _memory(known: DeviceMemory) -> GlobalMemory:
     return memory
 
 
-class _Saved:
-    """The contents of all buffers before a launch."""
-
-    def __init__(self, memory: GlobalMemory) -> None:
-        self._buffers = list(memory.buffers.values())
-        self._before = [buffer.data.copy() for buffer in self._buffers]
-
-    def restore(self) -> None:
-        for buffer, before in zip(self._buffers, self._before, strict=True):
-            buffer.data[...] = before
-            buffer.writes[...] = 0
-
-    def written(self) -> list[Bytes]:
-        return [buffer.data.copy() for buffer in self._buffers]
-
-
 def run_launch(
     number: int, entry: Entry, config: LaunchConfig, arguments: int, known: DeviceMemory, settings: Settings
 ) -> tuple[LaunchReport, list[dict[str, Any]]]:
@@ -101,11 +82,7 @@ def run_launch(
     usage = entry.compiled.usage.get(entry.name)
     params = _parameters(kernel, arguments)
     launch = Launch(config.grid, config.block, config.cluster, config.shared_bytes, params, entry.name)
-    maps = _tensor_maps(kernel, params)
-    memory = _memory(known)
-    saved = _Saved(memory)
-    ctas = int(np.prod(config.grid))
-    per_cluster = int(np.prod(config.cluster))
+    ctas, per_cluster = int(np.prod(config.grid)), int(np.prod(config.cluster))
     options = Options(
         clusters=max(1, settings.resident // per_cluster),
         budget=max(_LEAST_BUDGET, ctas * -(-launch.threads // 32) * _WARP_BUDGET),
@@ -114,42 +91,20 @@ def run_launch(
     )
     report = LaunchReport(number, origin(kernel), config.grid, config.block, config.cluster,
                           config.shared_bytes, usage.registers if usage else 0)  # fmt: skip
+    trials = Trials(module, launch, _tensor_maps(kernel, params), _memory(known), options)
     rules = frozenset() if settings.strict else UNITS.hooks.rules
-    found: dict[tuple[str, tuple[int, ...]], tuple[Finding, int]] = {}
-    noted: dict[tuple[str, tuple[int, ...]], tuple[Finding, int]] = {}
-    timeline: list[dict[str, Any]] = []
-    ends: list[list[Bytes]] = []
     for seed in settings.seeds:
-        saved.restore()
-        result = _counted(report, run(module, launch, maps, memory, seed, options, entry.name))
-        timeline = timeline or [event for event in result.timeline if not any(event["cta"])]
-        if result.findings and rules:
-            saved.restore()
-            relaxed = replace(options, without=rules, trace=False)
-            strict, result = result, _counted(report, run(module, launch, maps, memory, seed, relaxed, entry.name))
-            remaining = {(f.kind, f.lines) for f in result.findings}
-            for f in strict.findings:
-                if (f.kind, f.lines) not in remaining:
-                    noted.setdefault((f.kind, f.lines), (f, seed))
-        for f in result.findings:
-            found.setdefault((f.kind, f.lines), (f, seed))
-        report.complete = result.complete
-        if not result.complete:
+        report.complete = trials.judge(seed, rules)
+        if not report.complete:
             break
-        ends.append(saved.written())
-    places = places_of(module, entry.name) if found or noted else None
-    if places is not None:
-        report.findings = _messages(found, places)
-        report.notes = _messages(noted, places)
-    report.notes += _schedule(memory, ends)
-    return report, timeline
-
-
-def _counted(report: LaunchReport, result: Result) -> Result:
-    report.runs += 1
-    report.warp_instructions += int(result.statistics["warp_instructions"])
-    report.seconds += result.statistics["seconds"]
-    return result
+    report.runs, report.warp_instructions, report.seconds = trials.runs, trials.warp_instructions, trials.seconds
+    if trials.found or trials.noted:
+        places = places_of(module, entry.name)
+        report.findings, report.notes = _messages(trials.found, places), _messages(trials.noted, places)
+    for name, different in trials.varying().items():
+        text = f"{different} bytes of {name!r} depend on the schedule: atomics in any order, or a race"
+        report.notes.append(Message("schedule", text))
+    return report, trials.timeline
 
 
 def _at_launch(registers: int) -> int:
@@ -157,7 +112,7 @@ def _at_launch(registers: int) -> int:
     return -(-registers // 8) * 8
 
 
-def _messages(found: Mapping[Any, tuple[Finding, int]], places: Any) -> list[Message]:
+def _messages(found: Found, places: Any) -> list[Message]:
     """Findings in words, the gravest first; what happens at copies of the same lines is told once."""
     ordered = sorted(found.values(), key=lambda each: STATUSES.index(KINDS[each[0].kind].status))
     messages: dict[object, Message] = {}
@@ -170,21 +125,3 @@ def _messages(found: Mapping[Any, tuple[Finding, int]], places: Any) -> list[Mes
         text = f"{places.explain(finding.message)}\n  with schedule seed {seed}"
         messages[key] = Message(finding.kind, text, lines)
     return list(messages.values())
-
-
-def _schedule(memory: GlobalMemory, ends: Sequence[Sequence[Bytes]]) -> list[Message]:
-    """Buffers whose contents depend on the schedule: sums of floats in any order are right, and nothing else is."""
-    notes = []
-    for index, buffer in enumerate(memory.buffers.values()):
-        different = sum(int(np.count_nonzero(ends[0][index] != end[index])) for end in ends[1:])
-        if different:
-            text = f"{different} bytes of {buffer.name!r} depend on the schedule: atomics in any order, or a race"
-            notes.append(Message("schedule", text))
-    return notes
-
-
-def never_written(data: Bytes) -> int:
-    """How many aligned words of some memory still hold the pattern of fresh allocations."""
-    start = -data.ctypes.data % 4
-    words = data[start : start + (len(data) - start) // 4 * 4].view(np.uint32)
-    return int(np.count_nonzero(words == PATTERN))

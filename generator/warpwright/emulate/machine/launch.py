@@ -40,6 +40,7 @@ class Options:
     limit: int = 20  # findings
     entry_registers: int = 0  # per thread at launch (0: 65,536 / threads, rounded down to a multiple of 8)
     trace: bool = False
+    garbage: int = 0xFF  # what each byte of shared memory holds that nobody has written: NaN in every format
     without: frozenset[str] = frozenset()  # rules that are not enforced: see `Unit.rules`
     names: Callable[[int], str] = _unnamed
     contracts: Callable[[str], str] = _unnamed

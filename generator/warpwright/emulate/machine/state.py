@@ -259,7 +259,7 @@ class Cta(Owner):
         size = RESERVED + machine.program.static_bytes + machine.launch.shared_bytes
         self.size = size
         self.bytes: Array = np.zeros((size + CELL - 1) // CELL * CELL, dtype=np.uint8)
-        self.bytes[:] = 0xFF  # NaN in every format: what is read before it is written shows
+        self.bytes[:] = machine.options.garbage  # what is read before it is written shows
         self.chunks = self.bytes.view(np.complex128)
         self.words = {n: self.bytes.view(f"u{n}") for n in (1, 2, 4, 8)}
         self.shadow = Shadow(machine.order, len(self.chunks))
