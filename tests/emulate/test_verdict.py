@@ -47,6 +47,25 @@ def test_the_gravest_finding_decides_and_comes_first() -> None:
     assert [d["kind"] for d in verdict.figures["defects"]] == ["deadlock", "race"]
 
 
+def kinds_told(*outcomes: Outcome) -> list[str]:
+    return [d["kind"] for d in weigh(outcomes, [], NONE, 1.0).figures["defects"]]
+
+
+def test_causes_are_told_before_what_follows_from_them() -> None:
+    """The status is that of the gravest, whatever is told first."""
+    found = {kind: Finding(kind, "text", (n,)) for n, kind in enumerate(STATUS_OF)}
+    stored = [found[kind] for kind in ("exit", "wrong-result", "written-twice")]
+    assert kinds_told(outcome(*stored)) == ["written-twice", "exit", "wrong-result"]
+    assert weigh([outcome(*stored)], [], NONE, 1.0).status == "crash"
+    assert kinds_told(outcome(found["wrong-result"], found["race"])) == ["race", "wrong-result"]
+    assert kinds_told(outcome(found["unwritten"], found["exit"])) == ["exit", "unwritten"]
+    assert kinds_told(outcome(found["race"], found["global-bounds"])) == ["global-bounds", "race"]
+    # a hang where nothing else went wrong leads; one behind a race, or behind a barrier misused, follows from that
+    assert kinds_told(outcome(found["race"]), outcome(found["deadlock"], seed=2)) == ["deadlock", "race"]
+    assert kinds_told(outcome(found["race"], found["deadlock"])) == ["race", "deadlock"]
+    assert kinds_told(outcome(found["mbarrier"], found["deadlock"])) == ["mbarrier", "deadlock"]
+
+
 def test_a_place_is_told_once_and_a_case_without_a_place_once() -> None:
     race, wrong = Finding("race", "text", (7, 9)), Finding("wrong-result", "text")
     runs = [outcome(race, wrong), outcome(race, wrong, seed=2), outcome(wrong, case="ragged")]

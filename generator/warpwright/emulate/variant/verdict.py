@@ -33,11 +33,12 @@ _SHOWN_BY_OUTPUT = ("unwritten", "wrong-result")
 
 @dataclass(frozen=True)
 class Defect:
-    """A finding with the first run that showed it."""
+    """A finding, with the first run that showed it."""
 
     case: str
     seed: int
     finding: Finding
+    follows: bool = False  # something else was found in the same run that may have caused it
 
     def __str__(self) -> str:
         return f"{self.finding.kind}: {self.finding.message}\n  in case {self.case}, schedule seed {self.seed}"
@@ -87,9 +88,11 @@ def weigh(
     """Weigh all runs of a variant; defects come gravest first, causes before consequences, each kind once a place."""
     defects: dict[tuple[object, ...], Defect] = {}
     for outcome in outcomes:
+        caused = any(_leads(finding) for finding in outcome.findings)
         for finding in outcome.findings:
             place = finding.lines or finding.about or outcome.case
-            defects.setdefault((finding.kind, place), Defect(outcome.case, outcome.seed, finding))
+            defect = Defect(outcome.case, outcome.seed, finding, caused and not _leads(finding))
+            defects.setdefault((finding.kind, place), defect)
     ordered = sorted(defects.values(), key=_gravity)
     statuses = {STATUS_OF[defect.finding.kind] for defect in ordered}
     status = min(statuses, key=STATUSES.index) if statuses else "degraded" if differences else "correct"
@@ -112,15 +115,15 @@ def weigh(
     return Verdict(status, tuple(ordered), tuple(differences), figures, seconds, instructions / max(seconds, 1e-9))
 
 
-def _gravity(defect: Defect) -> tuple[bool, int, bool]:
-    """What is worse comes first, but what ends a kernel early or makes its output wrong after what has caused it.
+def _leads(finding: Finding) -> bool:
+    """Whether it is a cause by its kind: not a hang, an end that is too early or an output that is wrong."""
+    kind = KINDS.get(finding.kind)
+    return not (kind.follows if kind else finding.kind in _SHOWN_BY_OUTPUT)
 
-    A hang is told first in any case: nothing else of its run was tried.
-    """
-    kind = KINDS.get(defect.finding.kind)
-    status = STATUS_OF[defect.finding.kind]
-    follows = kind.follows if kind else defect.finding.kind in _SHOWN_BY_OUTPUT
-    return follows and status != "hang", STATUSES.index(status), follows
+
+def _gravity(defect: Defect) -> tuple[bool, int]:
+    """What is worse comes first, but what followed from something else in its run after all that did not."""
+    return defect.follows, STATUSES.index(STATUS_OF[defect.finding.kind])
 
 
 def _defect(defect: Defect) -> dict[str, Any]:

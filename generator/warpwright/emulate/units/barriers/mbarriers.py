@@ -111,7 +111,8 @@ class MBarrier:
             text = (
                 f"{self}: {counted(count, 'arrival')} here: more arrivals than the phase has; it is in {self.state()}"
                 f"{self.history()}\n"
-                "    either a wait for the phase's end is missing before this arrival, or the count is too small"
+                "    either a wait is missing before this arrival (for the phase's end, or for what follows it and lets"
+                " this warp\n    come round again), or the count is too small"
             )
             warp.machine.fault("mbarrier", warp, number, text, fatal=True)
         self.pending -= count
@@ -133,7 +134,8 @@ class MBarrier:
         self.tx -= count
         self.landed += count
         if self.tx < 0 and (not self.pending or self.tx < -COUNT_LIMIT):
-            text = f"{self}: {count} bytes landed, {-self.tx} more than expected ({self.state()}){self.history()}"
+            text = f"{self}: {count} bytes landed, {-self.tx} more than expected{self.history()}\n"
+            text += "    either expect_tx announces too little, or a copy too many completes here"
             warp.machine.fault("mbarrier", warp, number, text)
         self._advance()
 

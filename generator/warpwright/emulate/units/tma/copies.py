@@ -73,6 +73,8 @@ class GroupedCopy:
 
     def remedy(self, began: Any, after: Any) -> str:
         """What would order an access of `after` behind it."""
+        if self.waited and began is not after:
+            return f"a barrier at which {began} arrives after its cp.async.bulk.wait_group, and on which {after} waits"
         return self.due(began) + ("" if began is after else f", then a barrier at which it arrives and {after} waits")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
+from warpwright.emulate.machine.rows import POISON
 from warpwright.emulate.machine.state import Warp
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.ptx.flow import registers
@@ -54,6 +55,10 @@ class Accumulator:
     def spread(self, part: Array) -> None:
         """Registers from 16 rows of the matrix: PTX ISA, "Matrix fragments for wgmma", D."""
         self.registers.reshape(-1, 2, 2, 8, 4)[...] = part.reshape(2, 8, -1, 4, 2).transpose(2, 0, 4, 1, 3)
+
+    def unset(self) -> bool:
+        """Whether some of the registers hold what registers begin with."""
+        return bool((self.registers.view(np.uint32) == POISON[32]).any())
 
     def gathered(self) -> Array:
         """16 rows of the matrix from registers."""

@@ -22,7 +22,9 @@ from warpwright.emulate.units.mma.products import rows_of_a
 from warpwright.emulate.units.wgmma.accumulators import Accumulators, check_held
 
 FLOP_PER_CLOCK = 4096  # dense 16-bit per SM, for the timeline alone
-MMA = Source.completed_by("the wgmma group of the warpgroup of ", "wgmma.wait_group")
+MMA = Source.completed_by(
+    "the wgmma group of the warpgroup of ", "wgmma.wait_group (its count small enough for this group)"
+)
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,12 @@ class Progress:
         """How many operations the warp has waited for."""
         return self.queue.boundaries[self.waited - 1] if self.waited else 0
 
+    def lacks(self, operation: int) -> str:
+        """What would complete the warp's wgmma of that number."""
+        if operation > (self.queue.boundaries[self.committed - 1] if self.committed else 0):
+            return "wgmma.commit_group, since wgmma.wait_group waits for committed groups only; then wgmma.wait_group"
+        return "wgmma.wait_group, with a count small enough for its group"
+
 
 class TensorCore:
     """Of a CTA: until which modelled clock it is busy, and matrix operands converted to float32."""
@@ -105,7 +113,7 @@ def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: i
     if not accumulator.fenced:
         text = "no wgmma.fence between the last access of the accumulator registers and this wgmma"
         machine.fault("wgmma-registers", warp, number, text)
-    if accumulate and not accumulator.last and not accumulator.fresh:
+    if accumulate and (accumulator.unset() if accumulator.fresh else not accumulator.last):
         text = (
             "this wgmma adds to accumulator registers that nothing has written\n"
             "  what would mend it: scale-d 0 for the first product of each sum, or filling them before"
@@ -198,7 +206,7 @@ def check_waited(warp: Warp) -> None:
     """A warp ends: a wgmma that it has not waited for still writes its registers."""
     mine = warp.owned(Progress)
     if mine is not None and mine.issued > mine.done():
-        text = "the warp ends with a wgmma that it never waited for"
+        text = f"the warp ends while a wgmma of its own is in flight\n  what would keep it: {mine.lacks(mine.issued)}"
         warp.machine.fault("exit", warp, mine.queue.ops[-1].number, text)
 
 

@@ -23,7 +23,7 @@ def wgmma_touch(warp: Warp, which: int, number: int, write: bool, moved: bool = 
         text = (
             "accumulator registers are used while a wgmma that owns them is in flight\n    "
             f"{warp.machine.line(mine.queue.ops[accumulator.last - 1].number)}\n"
-            "  what would order them: wgmma.wait_group"
+            f"  what would order them: {mine.lacks(accumulator.last)}"
         )
         warp.machine.fault("wgmma-registers", warp, number, text)
     if not (moved and MOVES in warp.machine.options.without):
@@ -46,6 +46,6 @@ def wgmma_overwrite(warp: Warp, fragments: tuple[int, ...], number: int, moved: 
             text = (
                 "registers that hold A are overwritten while a wgmma that reads them is in flight\n    "
                 f"{warp.machine.line(mine.queue.ops[accumulators.readers[which] - 1].number)}\n"
-                "  what would order them: wgmma.wait_group"
+                f"  what would order them: {mine.lacks(accumulators.readers[which])}"
             )
             warp.machine.fault("wgmma-registers", warp, number, text)
