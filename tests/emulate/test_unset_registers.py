@@ -80,6 +80,18 @@ def test_sums_begin_with_something(first: str, fill: str, found: list[str]) -> N
         assert "adds to accumulator registers that nothing has written" in outcome.message("wgmma-registers")
 
 
+def test_a_sum_may_begin_with_a_product_in_flight() -> None:
+    """Registers copied from ones that nobody wrote; the first product has scale-d 0, the second adds to it."""
+    copies = "".join(f" mov.b32 %r{200 + i}, %r{300 + i};\n" for i in range(32))
+    one, two = products("ne", copies), products("eq")
+    both = one.split(" wgmma.commit")[0] + two.split(" wgmma.fence")[0] + two.split("aligned;\n", 1)[1]
+    shared = np.zeros(16384, np.float16)
+    outcome, _ = run_mma(shared, 0x4000004000010040, 0x4000004000010440, 64, issue=both)
+    assert outcome.kinds == []
+    outcome, _ = run_mma(shared, 0x4000004000010040, 0x4000004000010440, 64, issue=products("eq", copies))
+    assert outcome.kinds == ["wgmma-registers"]
+
+
 @pytest.mark.parametrize(("given", "found"), [(24, ["setmaxnreg"]), (40, [])])
 def test_sums_need_registers_that_the_warp_holds(given: int, found: list[str]) -> None:
     """32 registers of a thread for 64 columns, and a warp that has given up all but 24."""

@@ -113,7 +113,8 @@ def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: i
     if not accumulator.fenced:
         text = "no wgmma.fence between the last access of the accumulator registers and this wgmma"
         machine.fault("wgmma-registers", warp, number, text)
-    if accumulate and (accumulator.unset() if accumulator.fresh else not accumulator.last):
+    first = accumulator.last <= mine.done()  # else the sum is that of a wgmma in flight
+    if accumulate and first and (accumulator.unset() if accumulator.fresh else not accumulator.last):
         text = (
             "this wgmma adds to accumulator registers that nothing has written\n"
             "  what would mend it: scale-d 0 for the first product of each sum, or filling them before"
