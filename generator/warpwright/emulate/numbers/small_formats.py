@@ -89,6 +89,8 @@ def scales_to_pair(bits: Any) -> Array:
 
 def small_conversion(parts: tuple[str, ...]) -> Operation | None:
     """What such a cvt computes, None where it is none or not emulated."""
+    if parts[0] != "cvt" or len(parts) < 3:
+        return None
     target, source, mods = parts[-2], parts[-1], set(parts[1:-2])
     positive, rest = "relu" in mods, mods - {"relu"}
     small, wide = target.removesuffix("x2"), source.removesuffix("x2")
