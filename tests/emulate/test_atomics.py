@@ -320,6 +320,19 @@ def test_what_never_meets_is_not_looked_at() -> None:
     assert kinds(again, grid=4, threads=32) == {"race"}
 
 
+def test_the_read_only_path_sees_no_write_of_the_kernel() -> None:
+    """ld.global.nc of what the kernel has written, however it is ordered."""
+    body = " mul.wide.u32 %rd20, %r0, 4;\n add.s64 %rd21, %rd0, %rd20;\n{0} bar.sync 0;\n{1}"
+    load = " ld.global.nc.L1::no_allocate.b32 %r9, [%rd21];\n"
+    assert kinds(body.format(STORE, load), threads=64) == {"race"}
+    assert kinds(body.format(STORE, load.replace(".nc", "")), threads=64) == set()
+    assert kinds(body.format(load, STORE), threads=64) == set()
+    two = load + load.replace("%rd21", "%rd21+128")
+    assert kinds(body.format(STORE, two), threads=32) == {"race"}
+    buffers = {name: np.zeros(64, np.uint32) for name in ("w", "flag")}
+    assert "without .nc" in launch(body.format(STORE, load), buffers, threads=32).message("race")
+
+
 def test_a_race_is_told_with_what_would_order_it() -> None:
     buffers = {name: np.zeros(64, np.uint32) for name in ("w", "flag")}
     body = pair(STORE, " red.global.add.u32 [%rd1], 1;\n", ACQUIRE, LOAD).replace("{last}", "")

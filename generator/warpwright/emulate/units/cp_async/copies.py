@@ -119,11 +119,11 @@ def _source(f: Fiber, number: int, sources: Any, size: int, read: Any, event: in
         before = f.narrow(counts == count)
         rows = f.lanes
         if count == size:
-            words = global_load(f, number, sources, 4, size // 4, event)
+            words = global_load(f, number, sources, 4, size // 4, event=event)
             data[:, rows] = words if words.shape[1] == 1 else words[:, rows]
         else:
             for i in range(count):
-                byte = global_load(f, number, sources + i, 1, 1, event)[0]
+                byte = global_load(f, number, sources + i, 1, 1, event=event)[0]
                 flat[rows, i] = byte if byte.shape[0] == 1 else byte[rows]
             data[:, rows] = flat.view(np.uint32).T[:, rows]
         f.widen(before)

@@ -32,7 +32,8 @@ def _access(instruction: Instruction, verb: str) -> tuple[str, str]:
     if {"param", "acquire", "release", "async", "bulk"} & set(instruction.parts):
         raise UnsupportedInstruction(f"{instruction.where}: this state space, ordering or type is not emulated")
     if not found or found[0] in ("global", "local"):
-        return f"{found[0] if found else 'generic'}_{verb}", ""
+        apart = found == ["global"] and "nc" in instruction.parts
+        return f"{found[0] if found else 'generic'}_{verb}", ", False" if apart else ""
     return f"shared_{verb}", f", {found[0] == 'cluster'}"
 
 

@@ -40,10 +40,11 @@ def _buffer(f: Fiber, number: int, chosen: Array, size: int, what: str) -> Buffe
     return buffer
 
 
-def global_load(f: Fiber, number: int, addresses: Any, width: int, count: int, event: int = -1) -> Array:
+def global_load(f: Fiber, number: int, addresses: Any, width: int, count: int, coherent: bool = True,
+                event: int = -1) -> Array:  # fmt: skip
     """ld.global: (count, 32) unsigned integers of `width` bytes, idle lanes 0; (count, 1) at a uniform address.
 
-    `event`: whose access it is, where it is not one of the warp itself.
+    `coherent`: not .nc, which sees nothing that the kernel writes. `event`: whose access it is, if not the warp's own.
     """
     chosen = _addresses(f, number, addresses, width * count)
     if not len(chosen):
@@ -54,7 +55,8 @@ def global_load(f: Fiber, number: int, addresses: Any, width: int, count: int, e
     offsets = chosen - buffer.address
     if buffer.access == "inout":
         f.warp.accessing |= f.mask
-        f.warp.machine.global_order.access(f.warp, number, buffer, offsets, width * count, False, event)
+        f.warp.machine.global_order.access(f.warp, number, buffer, offsets, width * count, False, event,
+                                             coherent=coherent)  # fmt: skip
     if buffer.address % width:
         found: Array = buffer.data[offsets[:, None] + np.arange(width * count)].view(f"u{width}").T
     else:
@@ -67,12 +69,13 @@ def global_load(f: Fiber, number: int, addresses: Any, width: int, count: int, e
     return result
 
 
-def global_loads(f: Fiber, numbers: Sequence[int], addresses: Array, width: int, count: int) -> Array:
+def global_loads(f: Fiber, numbers: Sequence[int], addresses: Array, width: int, count: int,
+                 coherent: bool = True) -> Array:  # fmt: skip
     """Several ld.global that follow each other, `addresses` (loads, 32): (loads * count, 32)."""
     found = _at_once(f, addresses, width * count)
     if found is None or found[0].access != "in" or found[0].address % width:
         every = zip(numbers, addresses, strict=True)
-        return np.concatenate([global_load(f, n, at, width, count) for n, at in every])
+        return np.concatenate([global_load(f, n, at, width, count, coherent) for n, at in every])
     buffer, offsets = found
     words = buffer.data[: len(buffer.data) // width * width].view(f"u{width}")
     loaded: Array = words[(offsets // width)[:, None] + _COLUMNS[:count]].reshape(-1, 32)
