@@ -132,7 +132,7 @@ def test_every_mutant_is_caught_and_what_is_no_fault_survives(cooperative: Path)
     *done, last = trials(subject, [*listed, harmless])
     assert len(done) > 50
     assert [trial.mutant.name for trial in done if trial.survived] == []
-    assert all(trial.case and trial.seed for trial in done)
+    assert all(trial.case and trial.seed for trial in done if trial.mutant.launch is None)
     assert (last.caught, last.survived) == ("", True)
 
 

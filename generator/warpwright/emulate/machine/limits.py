@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import prod
 from typing import TYPE_CHECKING
 
 from warpwright.archs import LaunchLimits, launch_limits
@@ -47,11 +48,9 @@ def refusals(module: Module, program: Program, launch: Launch, options: Options)
 
 def check_resident(program: Program, launch: Launch, options: Options) -> None:
     """EmulatorError where the CTAs that are to be resident do not fit into the memory of the machine that emulates."""
-    x, y, z = launch.grid
-    ctas = x * y * z
-    if options.clusters:
-        cx, cy, cz = launch.cluster
-        ctas = min(ctas, options.clusters * cx * cy * cz)
+    ctas = prod(launch.grid)
+    for clusters in (options.clusters, len(options.only)):
+        ctas = min(ctas, clusters * prod(launch.cluster)) if clusters else ctas
     each = 4096 + program.static_bytes + launch.shared_bytes
     if ctas * each > _RESIDENT:
         raise EmulatorError(

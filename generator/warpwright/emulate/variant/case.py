@@ -99,7 +99,9 @@ class Prepared:
         return Outcome(self.case.problem.name, seed, tuple(results), tuple(findings), tuple(agreements))
 
     def _gaps(self, operand: Operand, findings: list[Finding]) -> None:
-        """Find what was written between an operand's elements."""
+        """Find what was written between an operand's elements; where these lie far apart, it was found at once."""
+        if operand.regions:
+            return
         outside = self.operands.touched(operand) - int(np.count_nonzero(self.operands.writes(operand)))
         if outside:
             text = f"{outside} bytes between the rows of {operand.argument.name} were written"
@@ -124,23 +126,36 @@ class Prepared:
 
     def _unwritten(self, out: Operand, counts: Array, findings: list[Finding]) -> bool:
         """Find what is due and was not written (whether there is any), and what was written and is not due."""
-        name, written = out.argument.name, counts != 0
+        name = out.argument.name
+        if not out.regions:
+            self._stray(out, counts, findings)
+        absent, first = 0, list[int]()
+        for part in self.parts:
+            place = part.of(out.argument)
+            missing = (counts[place] == 0).any(axis=-1)
+            if missing.any() and not absent:
+                found = zip(place, np.argwhere(missing)[0].tolist(), strict=True)
+                first = [(of.start or 0) + at for of, at in found]
+            absent += int(missing.sum())
+        if absent:
+            text = f"{absent} elements of {name} were never written, the first at {first}"
+            findings.append(Finding("unwritten", text))
+        return bool(absent)
+
+    def _stray(self, out: Operand, counts: Array, findings: list[Finding]) -> None:
+        """Find what was written and is not due."""
         due = np.zeros(out.view.shape, bool)
         for part in self.parts:
             due[part.of(out.argument)] = True
-        missing, stray = due & ~written.all(axis=-1), written.any(axis=-1) & ~due
+        stray = counts.any(axis=-1) & ~due
         if stray.any():
             at, count = np.argwhere(stray)[0].tolist(), int(stray.sum())
             ran = ", ".join(map(str, self.case.only))
             text = (
-                f"{count} elements of {name} were written, the first at {at}, which by the plan other clusters of the"
-                f" grid compute than those that ran (number {ran})"
+                f"{count} elements of {out.argument.name} were written, the first at {at}, which by the plan other"
+                f" clusters of the grid compute than those that ran (number {ran})"
             )
             findings.append(Finding("wrong-result", text))
-        if missing.any():
-            at, count = np.argwhere(missing)[0].tolist(), int(missing.sum())
-            findings.append(Finding("unwritten", f"{count} elements of {name} were never written, the first at {at}"))
-        return bool(missing.any())
 
     def _compare_part(self, out: Operand, part: Part, findings: list[Finding], incomplete: bool) -> Agreement:
         name, place = out.argument.name, part.of(out.argument)
@@ -163,7 +178,9 @@ class Prepared:
 def prepare(plan: Plan, host: Host, entries: Sequence[Entry], case: Case) -> Prepared:
     """Fill operands, capture the launches and compute the reference. Raises CaptureError, HostError."""
     problem = case.problem
-    operands = operand_set.place(plan, problem, SEED)
+    family = workload(plan.family)
+    due = family.share(plan, problem, case.clusters, case.only) if case.only else [{}]
+    operands = operand_set.place(plan, problem, SEED, due)
     made = launches(plan, host, entries, case, operands.values(plan, case.clusters))
     xp = NumpyXp()
 
@@ -175,7 +192,5 @@ def prepare(plan: Plan, host: Host, entries: Sequence[Entry], case: Case) -> Pre
 
         return Part(modes, family.expected(xp, plan, problem, stored, fresh))
 
-    family = workload(plan.family)
-    due = family.share(plan, problem, case.clusters, case.only) if case.only else [{}]
     parts = tuple(part(modes) for modes in due)
     return Prepared(case, operands, made.calls, parts, made.findings, made.differences, made.runnable)

@@ -6,7 +6,8 @@ between rows, which is NaN when read and shows in the write counts when written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from warpwright.device.problem import Problem, shape_of
 from warpwright.device.tensors import layout, quiet_nan
 from warpwright.device.xp import Array, NumpyXp
 from warpwright.dtypes import dtype
-from warpwright.emulate.machine.memory import Access, GlobalMemory
+from warpwright.emulate.machine.memory import SPARSE, Access, GlobalMemory, Runs, sparse
 from warpwright.families import workload
 from warpwright.plan.types import Argument, Plan
 
@@ -31,6 +32,7 @@ class Operand:
     raw: Array
     view: Array
     strides: tuple[int, ...]  # elements
+    regions: tuple[tuple[slice, ...], ...] = ()  # of a tensor that is there in part: what of it is filled and due
 
     @property
     def value(self) -> TensorValue:
@@ -61,8 +63,13 @@ class Operands:
     def poison(self) -> None:
         """Make everything that is written unwritten again."""
         for operand in self.of_role("output", "workspace"):
-            operand.raw[...] = dtype(operand.argument.dtype).poison
-            self.memory.buffers[operand.argument.name].writes[...] = 0
+            poison = dtype(operand.argument.dtype).poison
+            for region in operand.regions:
+                operand.view[region] = poison
+                self.writes(operand)[region] = 0
+            if not operand.regions:
+                operand.raw[...] = poison
+                self.memory.buffers[operand.argument.name].writes[...] = 0
 
     def writes(self, operand: Operand) -> Array:
         """How often each byte of an operand's elements was written, (*shape, element bytes)."""
@@ -75,12 +82,21 @@ class Operands:
         return np.lib.stride_tricks.as_strided(counts, shape, strides)
 
     def touched(self, operand: Operand) -> int:
-        """How many bytes of an operand's memory were written at all, those between its elements included."""
+        """How many bytes of an operand's memory were written at all, those between its elements included.
+
+        Of one that is there in part, those alone: what lies between is in no buffer, or never asked for.
+        """
+        if operand.regions:
+            counts = self.writes(operand)
+            return sum(int(np.count_nonzero(counts[region])) for region in operand.regions)
         return int(np.count_nonzero(self.memory.buffers[operand.argument.name].writes))
 
 
-def place(plan: Plan, problem: Problem, seed: int) -> Operands:
-    """Fill fresh operands for `problem` and place them, each as badly aligned as its argument allows."""
+def place(plan: Plan, problem: Problem, seed: int, parts: Sequence[Mapping[str, slice]] = ({},)) -> Operands:
+    """Fill fresh operands for `problem` and place them, each as badly aligned as its argument allows.
+
+    `parts`: by mode, the indices that are used; of tensors that would take too much memory only these are there.
+    """
     xp, family, found = NumpyXp(), workload(plan.family), Operands(GlobalMemory())
     found.scalars |= family.scalars(plan, problem)
     unread, top = family.unread(plan, problem), 1 << 32
@@ -91,17 +107,44 @@ def place(plan: Plan, problem: Problem, seed: int) -> Operands:
         strides = layout(argument, problem.extents, problem.padding, problem.odd_strides)
         element = dtype(argument.dtype)
         reach = 0 if 0 in shape else 1 + sum((e - 1) * s for e, s in zip(shape, strides, strict=True))
-        raw = np.full(reach, element.poison, dtype=f"int{element.bits}")
+        large = reach * element.bytes >= SPARSE
+        integer = np.dtype(f"int{element.bits}")
+        raw = sparse(reach * element.bytes).view(integer) if large else np.full(reach, element.poison, dtype=integer)
         view = np.lib.stride_tricks.as_strided(raw, shape, tuple(s * element.bytes for s in strides))
-        if argument.name in unread:
-            view[...] = quiet_nan(argument)
-        elif argument.role == "input":
-            view[...] = family.inputs(xp, plan, argument, problem, seed)
+        named = [{mode: part[mode] for mode in argument.shape if mode in part} for part in parts]
+        regions = tuple(tuple(part.get(mode, slice(None)) for mode in argument.shape) for part in named)
+        whole: tuple[slice, ...] = (slice(None),) * len(shape)
+        for part, region in zip(named, regions, strict=True) if large else [(dict[str, slice](), whole)]:
+            if argument.name in unread:
+                view[region] = quiet_nan(argument)
+            elif argument.role == "input":
+                view[region] = family.inputs(xp, plan, argument, _of_part(problem, part), seed)
         address = top + argument.alignment
-        found.memory.add(argument.name, raw, _access(plan, argument), address)
-        found.tensors[argument.name] = Operand(argument, address, raw, view, strides)
+        runs = _runs(argument, shape, strides) if large else None
+        found.memory.add(argument.name, raw, _access(plan, argument), address, runs)
+        found.tensors[argument.name] = Operand(argument, address, raw, view, strides, regions if large else ())
         top = (address + raw.nbytes + 0x1FFF) & ~0xFFF
     return found
+
+
+def _of_part(problem: Problem, part: Mapping[str, slice]) -> Problem:
+    """A problem of the extents of a part, with other random numbers than its other parts."""
+    if not part:
+        return problem
+    sizes = tuple((mode, part[mode].stop - part[mode].start if mode in part else size) for mode, size in problem.sizes)
+    starts = "-".join(str(each.start) for each in part.values())
+    return replace(problem, name=f"{problem.name}-{starts}", sizes=sizes)
+
+
+def _runs(argument: Argument, shape: Sequence[int], strides: Sequence[int]) -> Runs | None:
+    """How the elements lie apart, None where they do not."""
+    size = dtype(argument.dtype).bytes
+    apart = sorted(
+        ((stride * size, extent) for stride, extent in zip(strides, shape, strict=True) if stride > 1 and extent > 1),
+        reverse=True,
+    )
+    run = next(extent for stride, extent in zip(strides, shape, strict=True) if stride == 1)
+    return Runs(run * size, tuple(apart)) if apart else None
 
 
 def _access(plan: Plan, argument: Argument) -> Access:

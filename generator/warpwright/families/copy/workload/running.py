@@ -9,7 +9,7 @@ from warpwright.device.problem import Case, Problem
 from warpwright.device.tensors import random_values
 from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
-from warpwright.families.copy.workload import cases, launch, problems, reference
+from warpwright.families.copy.workload import cases, far, launch, problems, reference
 from warpwright.families.copy.workload.design import CopyDesign, chunks, whole
 from warpwright.families.running import Expected, Launched, Memo, Peer, Sample, Work, Workload
 from warpwright.plan.types import Argument, Plan
@@ -30,7 +30,7 @@ class _Copy:
         return problems.standard(plan)
 
     def cases(self, plan: Plan) -> list[Case]:
-        return cases.small(plan)
+        return [*cases.small(plan), far.far(plan)]
 
     def compared(self, plan: Plan) -> list[Case]:
         return cases.compared(self.cases(plan))

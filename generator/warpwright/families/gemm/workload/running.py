@@ -11,7 +11,7 @@ from warpwright.device.tensors import random_values
 from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
 from warpwright.epilogue.reference import Chain
-from warpwright.families.gemm.workload import cases, copied, extreme, launch, peer, problems, reference, tiles
+from warpwright.families.gemm.workload import cases, copied, extreme, far, launch, peer, problems, reference, tiles
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.running import Expected, Launched, Memo, Peer, Sample, Work, Workload
 from warpwright.plan.types import Argument, Plan
@@ -30,7 +30,7 @@ class _Gemm:
         return problems.standard(plan, Chain(plan).skips.values())
 
     def cases(self, plan: Plan) -> list[Case]:
-        return cases.small(plan, self.scalars_of(plan), Chain(plan).skips.values())
+        return [*cases.small(plan, self.scalars_of(plan), Chain(plan).skips.values()), far.far(plan)]
 
     def compared(self, plan: Plan) -> list[Case]:
         return cases.compared(self.cases(plan))
