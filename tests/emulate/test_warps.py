@@ -189,3 +189,10 @@ def test_trap_and_livelock() -> None:
     outcome = launch("HERE:\n add.s32 %r5, %r5, 1;\n bra HERE;\n", budget=2000)
     assert outcome.kinds == ["livelock"]
     assert "add.s32" in outcome.message("livelock")
+
+
+def test_a_parameter_may_say_what_it_points_to() -> None:
+    """`.param .u64 .ptr .global .align 16 p0`: the alignment is that of the memory, not of the parameter."""
+    text = HEADER.format(params=".param .u64 .ptr .global .align 16 p0, .param .b32 n", threads=32, loads="", body="")
+    kernel = parse(text).kernel(None)
+    assert [(p.name, p.bytes, p.align) for p in kernel.params] == [("p0", 8, 8), ("n", 4, 4)]

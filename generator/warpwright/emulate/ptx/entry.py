@@ -10,6 +10,7 @@ from warpwright.emulate.ptx.syntax import Kernel, Param, PtxError
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?", re.S)
 _ALIGN = re.compile(r"\.align\s+(\d+)")
+_POINTED = re.compile(r"\.ptr\b(?:\s*\.(?:global|shared|const|local)\b)?(?:\s*\.align\s+\d+)?")  # what it points to
 _PARAMETER = re.compile(r"\.(\w+)\s+([\w$]+)\s*(?:\[(\d*)\])?$")
 _SHAPE = re.compile(r"\.(reqntid|maxntid|reqnctapercluster)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 
@@ -23,6 +24,7 @@ def entry_of(text: str, line: int) -> Kernel:
     for item in (match[2] or "").split(","):
         if not item.strip():
             continue
+        item = _POINTED.sub("", item)
         sizes, array = _ALIGN.search(item), _PARAMETER.search(item.strip())
         if not array or array[1] not in WIDTHS:
             raise PtxError(f"line {line}: cannot read the parameter {item.strip()!r}")
