@@ -239,6 +239,6 @@ def test_a_mask_of_output_lanes_is_not_modelled() -> None:
 
 
 def test_an_mbarrier_beside_the_address_of_an_allocation_is_left_alone() -> None:
-    """The two share sixteen bytes, the unit in which the order of accesses is kept."""
+    """The two share sixteen bytes, but none of them."""
     assert BARRIER == SLOT + 8
     assert with_mma("").kinds == []

@@ -185,6 +185,22 @@ def test_accumulators_go_back_and_forth() -> None:
     np.testing.assert_array_equal(d, 3 * product)
 
 
+def test_operands_written_word_by_word_are_read_anew() -> None:
+    """Words that every second lane writes, one half after the other: no cell is written as a whole."""
+    image, a, b, product = small()
+    place_of_b = " shl.b32 %r5, %r0, 2;\n add.s32 %r5, %r5, %r1;\n and.b32 %r6, %r0, 1;\n setp.eq.u32 %p2, %r6, 0;\n"
+    double = ""
+    for row in range(4):  # of 512 bytes, a word for each thread
+        word = f"[%r5+{B_AT + 512 * row}]"
+        double += f" ld.shared.b32 %r7, {word};\n add.rn.f16x2 %r7, %r7, %r7;\n"
+        double += f" @%p2 st.shared.b32 {word}, %r7;\n @!%p2 st.shared.b32 {word}, %r7;\n"
+    double = " bar.sync 0;\n" + place_of_b + double + " fence.proxy.async.shared::cta;\n bar.sync 0;\n"
+    one = FENCE + COMMIT + "MMA;\n" + COMMIT + WAIT.format(0)
+    outcome, d = run_mma(image, a, b, 16, issue=CLEAR + one + KEEP + double + one + double + one)
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, (1 + 2 + 4) * product)
+
+
 @pytest.mark.parametrize(
     ("issue", "what"),
     [

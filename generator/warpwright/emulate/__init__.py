@@ -119,4 +119,6 @@ def run(
         "clocks": max((w.clock for c in machine.clusters for cta in c.ctas for w in cta.warps), default=0),
         "clusters": machine.started,
     }
-    return Result(tuple(machine.report.findings), statistics, machine.trace, machine.observed, machine.complete)
+    result = Result(tuple(machine.report.findings), statistics, machine.trace, machine.observed, machine.complete)
+    start.let_go(machine)
+    return result

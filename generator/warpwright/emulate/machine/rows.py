@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,12 +29,21 @@ def lanes_of(mask: int) -> Array:
     return found
 
 
+@functools.cache
 def unset(bits: int, count: int, kind: Any, odd: int) -> Array:
-    """(count, 32) registers of `bits` that nothing has written; of predicates every second lane holds."""
+    """(count, 32) registers of `bits` that nothing has written, to be copied; of predicates every second lane holds."""
     if bits > 1:
         return np.full((count, 32), POISON[bits], dtype=kind)
     predicates: Array = np.add.outer(np.arange(count), LANES + odd) & 1 == 1
     return predicates
+
+
+@functools.cache
+def thread_index(block: tuple[int, int, int], first: int) -> tuple[Array, Array, Array]:
+    """%tid of the lanes of the warp that begins with thread `first` of a block."""
+    x, y, _ = block
+    flat = LANES + np.uint32(first)
+    return flat % x, flat // x % y, flat // (x * y)
 
 
 def mask_of(lanes: Any) -> int:

@@ -89,3 +89,17 @@ def start_clusters(machine: Machine) -> None:
                     warp = Warp(group, index)
                     cta.warps.append(warp)
                     machine.runnable.append(Fiber(warp, 0, warp.alive, None))
+
+
+def let_go(machine: Machine) -> None:
+    """Undo a launch that is over: its parts refer to each other, and else would wait for the garbage collector."""
+    for cluster in machine.clusters:
+        for cta in cluster.ctas:
+            for warp in cta.warps:
+                warp.units.clear()
+                warp.group.units.clear()
+            cta.warps.clear()
+            cta.units.clear()
+        cluster.ctas.clear()
+        cluster.units.clear()
+    vars(machine).clear()

@@ -12,7 +12,7 @@ import numpy as np
 from warpwright.emulate.machine.addresses import RANK_SHIFT, RESERVED
 from warpwright.emulate.machine.cells import CELL
 from warpwright.emulate.machine.order import WARP
-from warpwright.emulate.machine.rows import FULL, LANES, lanes_of, mask_of, unset
+from warpwright.emulate.machine.rows import FULL, lanes_of, mask_of, thread_index, unset
 from warpwright.emulate.machine.shadow import Shadow
 from warpwright.emulate.numbers.formats import Array
 
@@ -171,16 +171,14 @@ class Warp(Owner):
         machine = self.machine
         odd = (machine.seed + index) & 1
         self.u: list[int] = [*machine.program.unset[odd]]
-        rows = {bits: unset(bits, count, kind, odd) for bits, kind, count in machine.program.row_files}
+        rows = {bits: unset(bits, count, kind, odd).copy() for bits, kind, count in machine.program.row_files}
         self.U16, self.U32, self.U64, self.P = rows[16], rows[32], rows[64], rows[1]
         self.S16, self.S32, self.S64 = self.U16.view(np.int16), self.U32.view(np.int32), self.U64.view(np.int64)
         self.F32, self.F64 = self.U32.view(np.float32), self.U64.view(np.float64)
         threads = machine.launch.threads
         first = 32 * index
         self.alive = FULL if first + 32 <= threads else (1 << (threads - first)) - 1
-        x, y, _ = machine.launch.block
-        flat = LANES + np.uint32(first)
-        self.tid = (flat % x, flat // x % y, flat // (x * y))
+        self.tid = thread_index(machine.launch.block, first)
         self.known = self.known_async = 0
         self.unsynced = self.accessing = 0  # events since all lanes last met at a barrier, and the lanes that made them
         self.apart: list[tuple[int, int]] = []  # since then too: lanes, and events that only they have waited for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import struct
 
@@ -14,6 +15,7 @@ _NUMBER = re.compile(  # the bits of a float, of a double; an integer; a decimal
 _OCTAL = re.compile(r"-?0[0-7]+")
 
 
+@functools.lru_cache(4096)
 def literal(text: str) -> Immediate | None:
     """The number that `text` is, None where it is none. Raises ValueError where it has too many digits."""
     number = None if text[:1] == "%" else _NUMBER.fullmatch(text)

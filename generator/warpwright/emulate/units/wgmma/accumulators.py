@@ -13,6 +13,7 @@ from warpwright.emulate.machine.rows import POISON
 from warpwright.emulate.machine.state import Warp
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.ptx.flow import registers
+from warpwright.emulate.ptx.syntax import Vector
 from warpwright.emulate.units.lanes.registers import Holding
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def arrange(owner: Translator, prepared: list[list[Node]]) -> Arranged:
         rows = [owner.row(name, 32) for name in names]
         if len(known) > 1 or rows != list(range(rows[0], rows[0] + len(rows))):
             raise UnsupportedInstruction(f"{node.instruction.where}: accumulators overlap another list's")
-        names = list(registers(node.instruction.operands[1]))
+        source = node.instruction.operands[1]
+        names = list(registers(source)) if isinstance(source, Vector) else []
         if names:
             which = found.lists.setdefault(tuple(names), len(found.lists))
             for name in names:
@@ -130,9 +132,8 @@ def before(w: BlockWriter, group: list[Node], arranged: Arranged) -> None:
         return
     if group[0].instruction.parts[0] == "wgmma":
         operands = group[0].instruction.operands
-        for which in sorted(
-            {arranged.of[n] for n in registers(operands[1]) if n in arranged.of} if operands[1:] else ()
-        ):
+        held = registers(operands[1]) if operands[1:] and isinstance(operands[1], Vector) else ()
+        for which in sorted({arranged.of[n] for n in held if n in arranged.of}):
             w.lines.append(f"wgmma_touch(w, {which}, {group[0].number}, False)")  # sums that become A
         return
     written = {which for node in group for name in node.defs for which in arranged.fragments.get(name, ())}

@@ -286,9 +286,10 @@ def _operand(
     if bad:
         machine.check_order(bad, cta, event, last, number, False, True)
     # the two consumer warpgroups share B: keep its conversion for as long as nothing else is written there
-    writers = tuple(sorted({value >> 32 for value in seen[1]}))
+    writers = sorted({value >> 32 for value in seen[1]})
     cached = operands.get((key, base))
-    if cached is not None and cached[0] == writers and all(machine.order.events[w - 1].asynchronous for w in writers):
+    events = machine.order.events
+    if cached is not None and cached[0] == writers and all(w > 0 and events[w - 1].asynchronous for w in writers):
         kept: Array = cached[1]
         return kept
     values = convert(cta.chunks[index + base], kind)
