@@ -187,3 +187,19 @@ def test_setmaxnreg() -> None:
     uneven = " shr.u32 %r5, %r0, 5;\n setp.eq.u32 %p1, %r5, 0;\n @%p1 bra END;\n"
     assert launch(uneven + " setmaxnreg.dec.sync.aligned.u32 24;\nEND:\n", threads=128).kinds == ["setmaxnreg"]
     assert launch(" setmaxnreg.dec.sync.aligned.u32 25;\n", threads=128).kinds == ["setmaxnreg"]
+
+
+def test_the_stage_that_is_behind_the_others_is_told() -> None:
+    """An arrival at the wrong stage: the deadlock says in which phase the other stages of the barrier are."""
+    body = """
+ setp.eq.u32 %p1, %r0, 0;
+ @%p1 mbarrier.init.shared::cta.b64 [%r1], 1;
+ @%p1 mbarrier.init.shared::cta.b64 [%r1+8], 1;
+ @%p1 mbarrier.init.shared::cta.b64 [%r1+16], 1;
+ bar.sync 0;
+ @%p1 mbarrier.arrive.shared::cta.b64 _, [%r1+8];
+ @%p1 mbarrier.arrive.shared::cta.b64 _, [%r1+16];
+""" + WAIT.format(parity=0)  # fmt: skip
+    text = launch(body, names=lambda offset: f"empty[{offset // 8}]").message("deadlock")
+    assert "its one arrival has not come\n    its other stages: [1..2] in phase 1\n    initialised for" in text
+    assert "other stages" not in launch(body, names=lambda offset: f"b{offset}").message("deadlock")

@@ -10,9 +10,10 @@ from typing import Any
 
 from warpwright.emulate.machine.addresses import reach
 from warpwright.emulate.machine.order import WARP
+from warpwright.emulate.machine.people import ranges
 from warpwright.emulate.machine.scheduler import Machine
 from warpwright.emulate.machine.state import Fiber
-from warpwright.emulate.units.barriers.mbarriers import COUNT_LIMIT, MBarrier, mbarrier_of
+from warpwright.emulate.units.barriers.mbarriers import COUNT_LIMIT, MBarrier, MBarriers, mbarrier_of
 from warpwright.emulate.units.barriers.released import Fenced
 
 _HALF = 32  # bits
@@ -126,4 +127,18 @@ def explain(fiber: Fiber, detail: Any) -> tuple[str, dict[str, Any]]:
     whose = "its CTA" if barrier.cta is fiber.warp.cta else f"CTA {barrier.cta}"
     text = f"the phase of parity {parity} of mbarrier {machine.name(barrier.offset)} of {whose}"
     text += f"\n    it is in {barrier.state()}"
-    return text + barrier.history(), facts
+    return text + _siblings(barrier) + barrier.history(), facts
+
+
+def _siblings(barrier: MBarrier) -> str:
+    """A line of a report: in which phases the other stages of the barrier are, where that tells an odd one out."""
+    machine, phases = barrier.cta.machine, dict[int, list[int]]()
+    name = machine.name(barrier.offset).partition("[")[0]
+    for offset, other in barrier.cta.own(MBarriers).at.items():
+        head, _, stage = machine.name(offset).partition("[")
+        if head == name and stage.rstrip("]").isdigit() and other is not barrier:
+            phases.setdefault(other.phase, []).append(int(stage.rstrip("]")))
+    if set(phases) <= {barrier.phase}:
+        return ""
+    told = ", ".join(f"[{ranges(stages)}] in phase {phase}" for phase, stages in sorted(phases.items()))
+    return f"\n    its other stages: {told}"
