@@ -105,7 +105,7 @@ def test_an_arrival_too_early_is_told_beside_the_one_before(report: Any) -> None
     assert re.match(r"mbarrier ab_full\[\d\], .*more arrivals than the phase has", text)
     assert "arrived in this phase: 1 arrival by warp 4 (producer) of CTA" in text
     assert text.count(arrival) == 2
-    assert "a wait for the phase's end is missing before this arrival" in text
+    assert "either a wait is missing before this arrival (for the phase's end, or for what follows it" in text
     assert len(defect["source_lines"]) == len(defect["lines"]) == 1
 
 
