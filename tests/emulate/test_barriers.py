@@ -203,3 +203,10 @@ def test_the_stage_that_is_behind_the_others_is_told() -> None:
     text = launch(body, names=lambda offset: f"empty[{offset // 8}]").message("deadlock")
     assert "its one arrival has not come\n    its other stages: [1..2] in phase 1\n    initialised for" in text
     assert "other stages" not in launch(body, names=lambda offset: f"b{offset}").message("deadlock")
+
+
+def test_a_second_arrival_in_a_phase_says_who_is_missing() -> None:
+    body = " setp.ge.u32 %p1, %r0, 32;\n @%p1 ret;\n bar.arrive 3, 64;\n bar.arrive 3, 64;\n"
+    text = launch(body, threads=64).message("named-barrier")
+    assert "named barrier 3: the warp arrives twice in one phase, of which 32 of 64 threads have not arrived" in text
+    assert "arrived in this phase: warp 0; this warp by\n      PTX line" in text
