@@ -14,7 +14,8 @@ _SHOWN = 12  # groups of warps that wait alike
 
 
 _OWN = """CTA {} may end while this is in flight into its shared memory, which may be another CTA's by then
-  what would keep it: a wait, by any warp of the CTA, on the barrier that this completes"""
+  what would keep it: {}"""
+_WAIT = "a wait, by any warp of the CTA, on the barrier that this completes"
 _PEER = """CTA {} may end before this reaches into its shared memory: no warp of it waits for that
   what would keep it: a wait on the barrier that this completes, or on the cluster barrier after it"""
 
@@ -79,7 +80,11 @@ def report_exits(machine: Machine) -> None:
     """After the end: what reaches into a CTA that did not have to wait for it, and what units check then."""
     for event, cta, warp, number in machine.remote:
         if not cta.exit_known >> event & 1:
-            machine.fault("exit", warp, number, _OWN.format(cta) if cta is warp.cta else _PEER.format(cta))
+            begun = machine.order.events[event]
+            own = begun.source.remedy is not None and not begun.asynchronous  # its own thread waits for it
+            lacks = begun.source.remedy(warp, warp) if own and begun.source.remedy else _WAIT
+            text = _OWN.format(cta, lacks) if cta is warp.cta else _PEER.format(cta)
+            machine.fault("exit", warp, number, text)
     for cluster in machine.clusters:
         for cta in cluster.ctas:
             for check in machine.program.hooks.at_end:

@@ -148,9 +148,10 @@ def bar_sync(f: Fiber, number: int, identifier: int, threads: int, wait: bool, a
         text += f"{machine.planned(machine.options.named(identifier))}{others}"
         machine.fault("named-barrier", warp, number, text, fatal=True)
     if warp in barrier.members:
+        missing, planned = barrier.expected - barrier.arrived, machine.planned(machine.options.named(identifier))
         text = (
             f"{_name(machine, identifier)}: the warp arrives twice in one phase, of which"
-            f" {barrier.expected - barrier.arrived} of {barrier.expected} threads have not arrived{machine.planned(machine.options.named(identifier))}\n"
+            f" {missing} of {barrier.expected} threads have not arrived{planned}\n"
             f"    arrived in this phase: {warps_of([*barrier.members])}; this warp by\n"
             f"      {machine.line(barrier.members[warp])}\n"
             "    those that are missing do not come to it, or this warp does not wait for the phase's end before"

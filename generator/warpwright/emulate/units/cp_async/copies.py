@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from warpwright.emulate.machine.addresses import reach
 from warpwright.emulate.machine.order import Source
 from warpwright.emulate.machine.rows import FULL, lanes_of, mask_of
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
@@ -102,6 +103,8 @@ def copy_async(f: Fiber, number: int, targets: Any, sources: Any, size: int, rea
     if not f.mask:
         return
     copied = warp.own(Copies).begin(f.mask)
+    if not copied.log:
+        reach(warp, number, warp.cta, copied.event)
     data = _source(f, number, sources, size, read, copied.event)
     cta, offsets = shared_place(f, number, targets, data, 4, copied.event)
     copied.log.append((cta, np.flatnonzero(f.lanes), offsets, size))
