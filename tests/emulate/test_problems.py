@@ -52,26 +52,26 @@ def _edges(plan: Plan, found: dict[str, Case]) -> None:
 
 
 def _walk(plan: Plan, case: Case) -> None:
-    """Bands and columns, ragged ones among them; late tiles; two clusters with several tiles each."""
+    """Bands and columns, ragged ones among them; late tiles; one cluster with more tiles than stages."""
     d = plan.design
     counts = grid(d, case.problem.extents)
     along, across = counts[:2] if d.raster == "m" else counts[1::-1]
     assert across == 2
     assert along > d.group
     assert along % d.group or d.group == 1
-    total = along * across
-    assert total > 64
+    total = along * across * counts[2]
+    assert along * across > 64
+    assert counts[2] == 2
     assert total > 256 or d.tile_m * d.cluster_m * d.tile_n * d.cluster_n > 128 * 128
-    each = [GEMM.share(plan, case.problem, case.clusters, [cluster]) for cluster in case.only]
     if d.persistent:
-        assert [len(boxes) for boxes in each] == [4, 3]
+        assert len(GEMM.share(plan, case.problem, case.clusters, case.only)) > max(3, d.stages)
         tiles = [range(cluster, total, case.clusters) for cluster in case.only]
         places = [tile_of(d, counts, number) for numbers in tiles for number in numbers]
     else:
         places = [tile_of(d, counts, number) for number in case.only]
     walked = {(place[0 if d.raster == "m" else 1] // d.group, place[1 if d.raster == "m" else 0]) for place in places}
     assert {column for _, column in walked} == {0, 1}
-    assert max(band for band, _ in walked) == (along - 1) // d.group
+    assert ((along - 1) // d.group, 1) in walked
     assert len({band for band, _ in walked}) > 1
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from warpwright.build.launch_capture import Launch
 from warpwright.build.ptx_values import Statement, Values, statements
+from warpwright.emulate.mutants.decisions import decisions
 from warpwright.emulate.translate.unit import Alteration
 from warpwright.emulate.units import UNITS
 
@@ -52,12 +53,14 @@ def mutants(ptx: str, stages: Iterable[int]) -> list[Mutant]:
     - what units alter besides: phases of waits, arrivals without bytes, ... (`Unit.alter`)
     - each address in a peer CTA's shared memory kept in the own one
     - at each use of a stage's index, stages 0 and 1 swapped
+    - decisions altered: tile indices, comparisons, zeros of accumulators, guards of stores (`decisions`)
     """
     body = statements(ptx)
     lines = ptx.split("\n")
     found = [*_deletions(body), *_counts(body, Values(ptx, body)), *_peers(body)]
     found += [each for unit in UNITS if unit.alter for each in unit.alter(body, lines)]
     found += _swaps(lines, frozenset(stages))
+    found += decisions(lines)
     found.sort(key=lambda each: each[2])
     count: Counter[tuple[str, str]] = Counter()
     result = []

@@ -17,13 +17,14 @@ from warpwright.dtypes import dtype
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.gemm.workload.edges import Edge, edge_of
 from warpwright.families.gemm.workload.problems import multiplication
+from warpwright.families.gemm.workload.tiles import tile_of
 from warpwright.plan.types import Plan
 
 __all__ = ["compared", "small"]
 
 _LONG_K = 4091  # prime: no tile divides it
 #: Tiles of the longest walk, if D stays below so many bytes: more than a counter of 8 bits counts.
-_TILES, _BYTES = 262, 1 << 24
+_TILES, _BYTES = 300, 1 << 24
 
 
 def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[Case]:
@@ -74,22 +75,30 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
 
 
 def _walk(t: GemmDesign, edge: Edge, element_bytes: int) -> Case:
-    """A long walk over the raster, of which the first cluster and a later one go every third of the way.
+    """A long walk over the raster, of which one cluster goes its own way, up to the very last tile.
 
-    More tiles than 16, 64 and, if D does not grow too large, 256; many bands, the last one ragged; two columns of
-    tiles, of the second of which only a few elements exist; two clusters in flight with several tiles each.
+    More tiles than 16, 64 and, if D does not grow too large, 256, more than 64 of them in each of two batches; many
+    bands, the last one ragged; two columns of tiles, of the second of which only a few elements exist; more tiles of
+    one stage each than the ring has stages.
     """
     sides = {"M": t.tile_m * t.cluster_m, "N": t.tile_n * t.cluster_n}
     walk, other = ("M", "N") if t.raster == "m" else ("N", "M")
     column = sides[other] + (edge.mixed(0) if other == edge.mode else 5)
-    longest = max(40, min(_TILES // 2, _BYTES // (sides[walk] * column * element_bytes)))
+    batches = 2
+    longest = max(34, min(_TILES // 2, _BYTES // (sides[walk] * column * element_bytes)) // batches)
     rest = min(3, t.group - 1)  # clusters of the last band
     count = (longest - rest) // t.group * t.group + rest if longest > t.group else longest
     row = (count - 1) * sides[walk] + (edge.mixed(1) if walk == edge.mode else 7)
     m, n = (row, column) if walk == "M" else (column, row)
-    third = (2 * count - 1) // 3
-    only = (0, third - 1) if t.persistent else (0, third, 2 * count - 2, 2 * count - 1)
-    return Case(multiplication("walk", m, n, 16, fill="integer"), third, 0, (2,), only)
+    last = 2 * count * batches - 1
+    counts, column_at = ((count, 2, batches), 1) if walk == "M" else ((2, count, batches), 0)
+    clusters = next(
+        step
+        for step in range(last // max(3, t.stages + 1), 0, -1)
+        if len({tile_of(t, counts, number)[column_at] for number in range(last % step, last + 1, step)}) == 2
+    )
+    only = (last % clusters,) if t.persistent else (0, last // 3, last - 1, last)
+    return Case(multiplication("walk", m, n, 16, batches, fill="integer"), clusters, 0, (2,), only)
 
 
 def compared(cases: Sequence[Case]) -> list[Case]:
