@@ -87,7 +87,8 @@ def _walk(t: GemmDesign, edge: Edge, element_bytes: int) -> Case:
     batches = 2
     longest = max(34, min(_TILES // 2, _BYTES // (sides[walk] * column * element_bytes)) // batches)
     rest = min(3, t.group - 1)  # clusters of the last band
-    count = (longest - rest) // t.group * t.group + rest if longest > t.group else longest
+    bands = (longest - rest) // t.group
+    count = bands * t.group + rest if bands else longest
     row = (count - 1) * sides[walk] + (edge.mixed(1) if walk == edge.mode else 7)
     m, n = (row, column) if walk == "M" else (column, row)
     last = 2 * count * batches - 1
