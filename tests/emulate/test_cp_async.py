@@ -173,6 +173,9 @@ def test_arrivals_at_an_mbarrier() -> None:
     assert "race" in kinds(arrivals(32, NOINC))  # one warp's end the phase
     assert kinds(arrivals(64, ARRIVE)) == {"race"}  # an ordinary arrival does not wait for copies
     assert kinds(arrivals(64, COPY + NOINC, copy="")) == set()
+    body = arrivals(64, NOINC).replace("LOOP: mbar", OTHER + "LOOP: mbar")
+    told = [finding.message for seed in range(6) for finding in run(body, seed=seed)[0].result.findings]
+    assert any("a wait by warp" in message for message in told)
     late = NOINC + "\n " + COPY  # a copy behind the arrival is none of it
     assert kinds(arrivals(64, late, copy="")) == {"race"}
 

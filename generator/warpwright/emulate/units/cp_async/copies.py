@@ -36,9 +36,12 @@ class Copied:
     left: int = 0
     group: Array = field(default_factory=lambda: np.zeros(32, dtype=np.int64))
     log: list[tuple[Cta, Array, Array, int]] = field(default_factory=list)
+    arriving: bool = False  # at an mbarrier, once they are done
 
     def remedy(self, began: Any, after: Any) -> str:
         """What would order an access after these copies."""
+        if self.arriving:
+            return f"a wait by {after} on the mbarrier at which they arrive, at a scope that holds {began}"
         told = "" if began is after else f", then a barrier at which it arrives and {after} waits"
         committed = self.warp.own(Copies).committed
         if (self.group[lanes_of(self.left)] == committed[lanes_of(self.left)]).any():
@@ -169,7 +172,9 @@ def copy_arrive(f: Fiber, number: int, addresses: Any, increment: bool) -> None:
         known = 0
         for copied in [*mine.flying]:
             if copied.left & mask:
-                known |= 1 << mine.part(copied, copied.left & mask).event
+                part = mine.part(copied, copied.left & mask)
+                part.arriving = True
+                known |= 1 << part.event
         prior = warp.known if mask == FULL or not warp.accessing & ~mask else warp.known & ~warp.unsynced
         warp.segment = -1
 
