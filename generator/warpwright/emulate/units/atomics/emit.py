@@ -107,7 +107,9 @@ def _store(w: BlockWriter, n: Node) -> None:
 OPCODES = {
     "atom": Opcode(emit=_operation, varies="always"),
     "red": Opcode(emit=_operation, result=False),
+    "red.release": Opcode(emit=_operation, result=False, deleted=True),
     **table(Opcode(emit=_load), "ld.relaxed", "ld.volatile", "ld.mmio"),
     "ld.acquire": Opcode(emit=_load),
-    **table(Opcode(emit=_store, result=False), "st.relaxed", "st.volatile", "st.mmio", "st.release"),
+    **table(Opcode(emit=_store, result=False), "st.relaxed", "st.volatile", "st.mmio"),
+    "st.release": Opcode(emit=_store, result=False, deleted=True),
 }

@@ -108,7 +108,7 @@ def _send(w: BlockWriter, n: Node) -> None:
 
 
 OPCODES = {
-    **table(Opcode(emit=_send, result=False), "st.async", "red.async"),
+    **table(Opcode(emit=_send, result=False, deleted=True), "st.async", "red.async"),
     **table(Opcode(emit=_copy, result=False), "cp.async.ca", "cp.async.cg"),
     "cp.async.commit_group": Opcode(emit=_commit, result=False, deleted=True),
     "cp.async.wait_group": Opcode(emit=_wait, result=False, deleted=True, count=Count("group", (1,), 1)),
