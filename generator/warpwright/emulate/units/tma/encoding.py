@@ -8,6 +8,9 @@ stack: the hardware reads the first 64 alone.
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
+
 from warpwright.emulate.machine.findings import EmulatorError
 from warpwright.emulate.units.tma.tensor_map import TYPES, Swizzle, TensorMap, UnsupportedTensorMap
 
@@ -36,6 +39,8 @@ FIELDS = {
     "step": (416, 3, 3),  # less 1
     "box": (440, 8, 8),  # less 1
 }  # fmt: skip
+#: The same at once: address, flags, lower strides, higher ones, extents, steps with the innermost box, other boxes.
+_FIRST = struct.Struct("<QI4II5II4B")
 _TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 _PACKED = {11: "packed 4-bit elements", 12: "4-bit elements unpacked to bytes", 13: "6-bit elements unpacked to bytes"}
 _SWIZZLES: tuple[Swizzle, ...] = ("none", "32B", "64B", "128B")
@@ -64,53 +69,49 @@ def decode(raw: bytes) -> TensorMap:
     """
     if len(raw) < _READ:
         raise EmulatorError(f"{len(raw)} bytes are no tensor map, which has {BYTES}")
-    rank = field(raw, "rank") + 1
-    _check(raw, rank)
-    kind = _TYPES[field(raw, "type")]
-    if field(raw, "tf32"):
+    address, flags, *numbers = _FIRST.unpack_from(raw)
+    low, high, extents = numbers[:4], numbers[4], numbers[5:10]
+    traversed, box = numbers[10], (numbers[10] >> 24, *numbers[11:])
+    rank = (flags >> 4 & 7) + 1
+    strides = [16 * (part | (high >> 4 * mode & 15) << 32) for mode, part in enumerate(low)]
+    _check(flags, rank, extents, box, strides)
+    kind = _TYPES[flags >> 7 & 15]
+    if flags >> 16 & 1:
         kind = kind.replace("f32", "tf32")
-    steps = tuple(field(raw, "step", mode) + 1 for mode in range(rank))
     # Along the innermost mode no element is left out: the driver says that it ignores this stride.
-    steps = (1, *steps[1:])
-    swizzle = _SWIZZLES[field(raw, "swizzle")]
-    atom = field(raw, "atom")
-    strides = [field(raw, "stride", mode) | field(raw, "stride_high", mode) << 32 for mode in range(rank - 1)]
+    steps = (1, *((traversed >> 3 * mode & 7) + 1 for mode in range(1, rank)))
+    swizzle = _SWIZZLES[flags >> 13 & 3]
     return TensorMap(
-        address=field(raw, "address"),
-        extents=tuple(field(raw, "extent", mode) + 1 for mode in range(rank)),
-        strides=tuple(16 * stride for stride in strides),
-        box=tuple(field(raw, "box", mode) + 1 for mode in range(rank)),
+        address=address,
+        extents=tuple(extent + 1 for extent in extents[:rank]),
+        strides=tuple(strides[: rank - 1]),
+        box=tuple(extent + 1 for extent in box[:rank]),
         element=TYPES[kind],
-        swizzle="128B/32B" if swizzle == "128B" and atom == 1 else swizzle,
+        swizzle="128B/32B" if flags >> 19 & 3 else swizzle,
         steps=steps if max(steps) > 1 else (),
-        fill="nan" if field(raw, "fill") else "zero",
+        fill="nan" if flags >> 15 & 1 else "zero",
         type=kind,
     )
 
 
-def _check(raw: bytes, rank: int) -> None:
+def _check(flags: int, rank: int, extents: Sequence[int], box: Sequence[int], strides: Sequence[int]) -> None:
     """Raise EmulatorError for what cannot be a tensor map, and for what is none that is emulated."""
     if rank > _MODES:
         raise EmulatorError(f"not a tensor map: it would have {rank} modes, of {_MODES} at most")
-    beyond = [
-        name
-        for name, first in (("extent", rank), ("box", rank), ("stride", rank - 1), ("stride_high", rank - 1))
-        if any(field(raw, name, mode) for mode in range(first, _MODES - (name in ("stride", "stride_high"))))
-    ]
+    parts = (("extent", extents[rank:]), ("box", box[rank:]), ("stride", strides[rank - 1 :]))
+    beyond = [name for name, rest in parts if any(rest)]
     if beyond:
-        names = " and ".join(dict.fromkeys(name.removesuffix("_high") for name in beyond))
-        raise EmulatorError(f"not a tensor map: it has {rank} modes, and {names} of more")
-    if field(raw, "mode") & 1:
+        raise EmulatorError(f"not a tensor map: it has {rank} modes, and {' and '.join(beyond)} of more")
+    if flags & 1:
         raise UnsupportedTensorMap("tensor map of im2col: not emulated")
-    if field(raw, "interleave"):
-        raise UnsupportedTensorMap(f"tensor map interleaved by {16 * field(raw, 'interleave')} B: not emulated")
-    kind, atom = field(raw, "type"), field(raw, "atom")
+    if interleave := flags >> 11 & 3:
+        raise UnsupportedTensorMap(f"tensor map interleaved by {16 * interleave} B: not emulated")
+    kind, atom, swizzle = flags >> 7 & 15, flags >> 19 & 3, _SWIZZLES[flags >> 13 & 3]
     if kind in _PACKED:
         raise UnsupportedTensorMap(f"tensor map of {_PACKED[kind]}: not emulated")
     if kind >= len(_TYPES):
         raise EmulatorError(f"not a tensor map: {kind} is no element type")
-    if field(raw, "tf32") and not _TYPES[kind].startswith("f32"):
+    if flags >> 16 & 1 and not _TYPES[kind].startswith("f32"):
         raise EmulatorError(f"not a tensor map: {_TYPES[kind]} rounded to tf32")
-    if atom and (atom != 1 or _SWIZZLES[field(raw, "swizzle")] != "128B"):
-        swizzle = _SWIZZLES[field(raw, "swizzle")]
+    if atom and (atom != 1 or swizzle != "128B"):
         raise UnsupportedTensorMap(f"tensor map with a swizzle of {swizzle} in atoms of {_ATOMS[atom]}: not emulated")
