@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.device.plans import problem
 from warpwright.build import BuildJob, build
 from warpwright.build.launch_capture import Launch, TensorValue
 from warpwright.device.problem import Case
@@ -59,6 +60,7 @@ PLANTED: dict[str, tuple[tuple[str, str], str]] = {
         "c: the stride of L",
     ),
     "a k tile too many": (("k_tiles = cute.ceil_div(k, TILE_K)", "k_tiles = k // TILE_K + 1"), "k_tiles"),
+    "the default stream": (("            stream=stream,\n", ""), "stream"),
     "clusters of the other extent": (("clusters = (cute.ceil_div(m, ", "clusters = (cute.ceil_div(n, "), "clusters"),
 }  # fmt: skip
 
@@ -100,7 +102,8 @@ def test_faults_of_the_host_code_are_found(planted: dict[str, Subject], fault: s
     assert shown, [str(finding) for finding in found]
     name = about.partition(":")[0]
     assert "\n  kernel.py:" in shown[0].message, shown[0].message
-    assert f"{name}_tma = " in shown[0].message or f"{name} = " in shown[0].message
+    line = f"{name}_tma = ", f"{name} = ", "gemm_kernel("
+    assert any(text in shown[0].message for text in (line[:2] if ":" in about or "k_t" in about else line))
 
 
 def test_what_is_only_wrong_at_large_extents_shows_there(planted: dict[str, Subject]) -> None:
@@ -108,7 +111,8 @@ def test_what_is_only_wrong_at_large_extents_shows_there(planted: dict[str, Subj
         subject = planted[fault]
         cases = {case.problem.name for case, launches in subject.huge() if launches.findings}
         assert {"far_batches_35", "far_batches_36"} <= cases
-        assert fault != "strides in 32 bits" or not any(subject.prepare(case).findings for case in subject.cases())
+        small = [case for case in subject.cases() if case.problem.name != "far"]
+        assert fault != "strides in 32 bits" or not any(subject.prepare(case).findings for case in small)
 
 
 def test_a_verdict_tells_it_once_and_runs_what_is_there(planted: dict[str, Subject]) -> None:
@@ -153,11 +157,11 @@ def add(name: str, step: int, mode: int = 0) -> Callable[[bytes], bytes]:
     return lambda raw: changed(raw, name, field(raw, name, mode) + step, mode)
 
 
-def prepared(folder: Path, edit: Callable[[Launch], Launch], name: str = "ragged") -> tuple[Subject, Any]:
+def prepared(folder: Path, edit: Callable[[Launch], Launch]) -> tuple[Subject, Any]:
+    """Ragged in every extent, two of four tiles in flight."""
     subject = harness.load(folder)
     subject.host = Altered(subject.host, edit)
-    (case,) = (case for case in subject.cases() if case.problem.name == name)
-    return subject, subject.prepare(case)
+    return subject, subject.prepare(Case(problem("p", 97, 35, 163), 2, 0, (1,)))
 
 
 #: Of the kernel with C: A, B, C and D are parameters 0, 2, 4 and 6; maps have K or N, then M or N, then L.
@@ -219,7 +223,7 @@ def test_values_are_compared_one_by_one(small: list[Path]) -> None:
         (9, lambda raw: bytes(4), "alpha, is 0.0, expected"),
         (10, lambda raw: bytes(4), "beta, is 0.0, expected"),
         (11, lambda raw: little(1), "clusters, is 1, expected 2"),
-        (14, lambda raw: little(1), "cluster_tiles, is 1, expected 2"),
+        (14, lambda raw: little(1), "cluster_tiles, is 1, expected 4"),
         (15, lambda raw: little(4), "k_tiles, is 4, expected 3"),
     ]  # fmt: skip
     for index, edit, text in edits:
@@ -239,11 +243,11 @@ def test_a_grid_of_another_size_differs(small: list[Path]) -> None:
         assert case.runnable
 
 
-def test_a_grid_that_is_none_is_a_finding(small: list[Path]) -> None:
+def test_a_grid_that_is_none_is_refused(small: list[Path]) -> None:
     subject, case = prepared(small[0], lambda launch: replace(launch, grid=(3, 1, 1)))
-    assert "grid.x 3 is not a positive multiple of cluster.x 2" in case.findings[0].message
+    assert [difference.rule for difference in case.differences] == ["launch: grid"]
     outcome = next(iter(subject.outcomes(case, subject.module)))
-    assert (outcome.results, outcome.complete, outcome.findings) == ((), False, case.findings)
+    assert [finding.kind for finding in outcome.findings] == ["launch-refused"]
 
 
 def test_a_launch_that_is_not_made_is_a_finding(small: list[Path]) -> None:
@@ -264,3 +268,11 @@ def test_huge_problems_are_beyond_32_bits(small: list[Path]) -> None:
     assert {2**31 - 1} <= {e[mode] for e in extents for mode in "MNK"}
     for bits in (31, 32):
         assert any(case.problem.padding * 16 * case.problem.extents["M"] > 2 * 2**bits for case in cases)
+
+
+def test_a_launch_on_the_default_stream_is_a_finding(small: list[Path]) -> None:
+    _, case = prepared(small[1], lambda launch: replace(launch, own_stream=False))
+    assert [finding.about for finding in case.findings] == ["stream"]
+    assert (
+        "gemm_kernel is launched on the default stream, not on the caller's\n  kernel.py:" in case.findings[0].message
+    )

@@ -50,6 +50,7 @@ class Launch:
     """One launch as the driver would get it.
 
     `shared_bytes` is dynamic, `params` one string per kernel parameter, `kernel` the compiled name, as in the PTX.
+    `own_stream`: it goes to the caller's current stream, not to the default one.
     """
 
     grid: tuple[int, int, int]
@@ -58,6 +59,7 @@ class Launch:
     shared_bytes: int
     params: tuple[bytes, ...]
     kernel: str = ""
+    own_stream: bool = True
 
 
 class _DLTensor(ctypes.Structure):
@@ -101,6 +103,7 @@ class _Launch(ctypes.Structure):
         ("cluster", ctypes.c_uint32 * 3),
         ("shared_bytes", ctypes.c_uint64),
         ("parameters", ctypes.c_ubyte * _PARAMETER_BYTES),
+        ("stream", ctypes.c_void_p),
     ]
 
 
@@ -219,7 +222,8 @@ def _read(launch: _Launch) -> Launch:
     x, y, z = launch.grid
     bx, by, bz = launch.block
     cx, cy, cz = launch.cluster
-    return Launch((x, y, z), (bx, by, bz), (cx, cy, cz), launch.shared_bytes, tuple(params), kernel.name.decode())
+    return Launch((x, y, z), (bx, by, bz), (cx, cy, cz), launch.shared_bytes, tuple(params), kernel.name.decode(),
+                  bool(launch.stream))  # fmt: skip
 
 
 def capture(

@@ -14,7 +14,7 @@ enum { MAX_KERNELS = 16, MAX_LAUNCHES = 16, MAX_PARAMETERS = 64, PARAMETER_BYTES
 typedef struct { uint32_t grid[3], block[3]; uint64_t shared_bytes; void *stream; void *attributes; uint32_t count; } config_t;
 typedef struct { uint32_t id; char pad[4]; uint32_t value[16]; } attribute_t;
 typedef struct { const char *name; int parameter_count, parameter_bytes[MAX_PARAMETERS]; } kernel_t;
-typedef struct { const kernel_t *kernel; uint32_t grid[3], block[3], cluster[3]; uint64_t shared_bytes; unsigned char parameters[PARAMETER_BYTES]; } launch_t;
+typedef struct { const kernel_t *kernel; uint32_t grid[3], block[3], cluster[3]; uint64_t shared_bytes; unsigned char parameters[PARAMETER_BYTES]; void *stream; } launch_t;
 
 EXPORT kernel_t capture_kernels[MAX_KERNELS]; /* written by the caller before the first launch, up to a name of NULL */
 EXPORT launch_t capture_launches[MAX_LAUNCHES];
@@ -32,6 +32,7 @@ EXPORT int _cudaLaunchKernelEx(const config_t *config, const kernel_t *kernel, v
   memcpy(launch->block, config->block, sizeof launch->block);
   launch->cluster[0] = launch->cluster[1] = launch->cluster[2] = 1;
   launch->shared_bytes = config->shared_bytes;
+  launch->stream = config->stream;
   const attribute_t *attributes = config->attributes;
   for (uint32_t i = 0; i < config->count; ++i)
     if (attributes[i].id == ATTRIBUTE_CLUSTER) memcpy(launch->cluster, attributes[i].value, sizeof launch->cluster);
@@ -71,7 +72,8 @@ EXPORT int cuda_dialect_init_library_once(void **slot, int (*init)(void **), int
 }
 EXPORT void cuda_dialect_unload_library_once(void) {}
 
-EXPORT void *TVMFFIEnvGetStream(void) { return NULL; }
+/* Not NULL, so that a launch on the default stream is another one. */
+EXPORT void *TVMFFIEnvGetStream(void) { return &capture_count; }
 
 static void note(const char *kind, const char *const *parts, int count) {
   size_t used = (size_t)snprintf(capture_error, sizeof capture_error, "%s: ", kind ? kind : "error");

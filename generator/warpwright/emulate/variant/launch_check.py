@@ -58,7 +58,10 @@ def check(
     differences = [Difference(f"launch: {rule}", str(want), str(got)) for rule, want, got in pairs if want != got]
     differences += [each for each in values if isinstance(each, Difference)]
     findings = [*maps.findings, *(each for each in values if isinstance(each, Finding))]
-    whole = len(maps.found) == len(parameters) and all(launch.grid)
+    if not launch.own_stream:
+        text = f"{kernel.name} is launched on the default stream, not on the caller's"
+        findings.append(Finding("launch", "\n  ".join([text, *lines.of_launch()]), about="stream"))
+    whole = len(maps.found) == len(parameters)
     return Checked(maps.found, tuple(findings), tuple(differences), whole)
 
 

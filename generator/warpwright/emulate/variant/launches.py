@@ -13,7 +13,7 @@ from warpwright.build import launch_capture
 from warpwright.build.launch_capture import HostError, TensorValue
 from warpwright.device.problem import Case, shape_of
 from warpwright.device.tensors import layout
-from warpwright.emulate.machine.findings import EmulatorError, Finding
+from warpwright.emulate.machine.findings import Finding
 from warpwright.emulate.machine.launch import Launch
 from warpwright.emulate.units.tma.tensor_map import TensorMap
 from warpwright.emulate.variant.check_plan import Difference
@@ -91,12 +91,7 @@ def launches(
         findings += checked.findings
         differences += checked.differences
         runnable = runnable and checked.runnable
-        try:
-            calls.append(Call(entry, Launch(**vars(launch)), checked.maps))
-        except EmulatorError as error:
-            text = "\n  ".join([f"{entry.kernel.name}: {error}", *entry.lines.of_launch()])
-            findings.append(Finding("launch", text, about="grid"))
-            runnable = False
+        calls.append(Call(entry, Launch(**vars(launch)), checked.maps))
     return Launches(tuple(calls), tuple(findings), tuple(differences), runnable)
 
 
