@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.checking.programs import PROGRAMS, loaded
-from warpwright.checking import FindingsError, Gpu, emulated_gpu
+from warpwright.checking import CheckError, FindingsError, Gpu, emulated_gpu
 
 pytestmark = pytest.mark.slow
 
@@ -131,3 +131,43 @@ def test_the_dsl_and_cuda_are_as_before_when_it_is_over(ring: ModuleType) -> Non
 def test_an_arch_that_is_not_known_is_refused() -> None:
     with pytest.raises(Exception, match="arch 'sm_1' is not known; there are sm_80"), emulated_gpu("sm_1"):
         pass
+
+
+@pytest.mark.parametrize(("extra", "kind"), [(0, None), (1, "global-bounds")])
+def test_functions_of_tvm_ffi_take_arrays_as_they_are(gpu: Gpu, extra: int, kind: str | None) -> None:
+    """They are given numpy's arrays themselves, which must seem to be on the device."""
+    from cutlass import cute
+    from cutlass.cute.runtime import make_fake_compact_tensor
+
+    program = loaded("vector_add")
+    fakes = [make_fake_compact_tensor(cutlass_float(), (cute.sym_int(),)) for _ in range(3)]
+    compiled = cute.compile(program.vector_add, *fakes, extra, options="--enable-tvm-ffi")
+    a, b = np.ones(200, np.float32), np.arange(200, dtype=np.float32)
+    c = gpu.empty(200, np.float32)
+    if kind is None:
+        compiled(a, b, c)
+        gpu.check("c", c, a + b)
+        gpu.raise_for_findings()
+    else:
+        with pytest.raises(FindingsError, match=f"{kind}: read of 4 bytes .* of 'a', which has 800 bytes"):
+            compiled(a, b, c)
+    assert len(gpu.launches) == 1
+
+
+def test_what_cannot_be_emulated_is_raised_through_tvm_ffi(gpu: Gpu) -> None:
+    """The host code fails where it loads the kernel, and must come back with an error all the same."""
+    from cutlass import cute
+    from cutlass.cute.runtime import make_fake_compact_tensor
+
+    program = loaded("vector_add")
+    fakes = [make_fake_compact_tensor(cutlass_float(), (cute.sym_int(),)) for _ in range(3)]
+    compiled = cute.compile(program.vector_add, *fakes, 2, options="--enable-tvm-ffi")
+    gpu.kernels._compiled.clear()
+    with pytest.raises(CheckError, match="is loaded whose PTX is not known"):
+        compiled(*(np.ones(200, np.float32) for _ in range(3)))
+
+
+def cutlass_float() -> Any:
+    from cutlass import Float32
+
+    return Float32
