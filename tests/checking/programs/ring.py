@@ -25,7 +25,7 @@ FAULTS = {
     "one arrival too many expected": "deadlock",
     "too many bytes expected": "deadlock",
     "no barrier after init": "mbarrier",
-    "no wait for the store": "exit",
+    "no wait for the store": "race",
     "one stage too far": "shared-bounds",
     "one chunk too many": "global-bounds",
 }
