@@ -143,7 +143,7 @@ class Translator:
         return found
 
     def constant(self, value: Any, prefix: str = "K") -> str:
-        name = f"{prefix}{len(self.constants)}"
+        name = f"{prefix}_{len(self.constants)}"  # no register's view is called so: those are S32, U16, ...
         self.constants[name] = value
         return name
 
