@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.emulate.ptx_kit import module
+from warpwright.checking.device_memory import PATTERN
 from warpwright.checking.trials import Trials
 from warpwright.emulate import GlobalMemory, Options
 from warpwright.emulate.machine.launch import Launch
@@ -79,3 +80,20 @@ def test_what_depends_on_the_schedule_is_told() -> None:
     for seed in range(1, 9):
         made.judge(seed, UNITS.hooks.rules)
     assert made.varying() == {"y": 1}
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+@pytest.mark.parametrize(("use", "matters"), [("add.s32 %r3, %r3, 1;", True), ("mov.b32 %r3, 7;", False)])
+def test_results_must_not_depend_on_global_memory_that_nobody_wrote(use: str, matters: bool, seeds: int) -> None:
+    load = READ.replace("ld.shared.b32 %r3, [%r2];", f"ld.global.b32 %r3, [%rd2];\n {use}")
+    data = np.full(64, PATTERN, np.uint32)
+    made = trials(load + " st.global.b32 [%rd2], %r3;\n", data)
+    for seed in range(1, seeds + 1):
+        assert made.judge(seed, UNITS.hooks.rules)
+    made.weigh_unwritten(1, UNITS.hooks.rules)
+    assert kinds(made.found) == (["uninitialised-read"] if matters else [])
+    if matters:
+        ((finding, _),) = made.found.values()
+        assert "128 bytes of 'y' depend on what 'y' held where nobody had written" in finding.message
+    assert (data[32:] == PATTERN).all()
+    assert made.runs == seeds + (matters or seeds == 1)

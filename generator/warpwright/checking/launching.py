@@ -97,6 +97,8 @@ def run_launch(
         report.complete = trials.judge(seed, rules)
         if not report.complete:
             break
+    if report.complete:
+        trials.weigh_unwritten(settings.seeds[0], rules)
     report.runs, report.warp_instructions, report.seconds = trials.runs, trials.warp_instructions, trials.seconds
     if trials.found or trials.noted:
         places = places_of(module, entry.name)
