@@ -73,8 +73,8 @@ def test_a_subtile_that_tma_and_threads_share(plant: Planter) -> None:
         "if ragged and whole % SUBTILE_N == 0 and whole // SUBTILE_N == j:",
     )
     found = cases(plant, gemm_plan(SMALL), edit)
-    assert found >= {"batch", "ragged", "k_long"}
-    assert "k_zero" not in found  # there is nothing whole
+    assert found >= {"ragged", "k_long"}
+    assert found.isdisjoint({"k_zero", "batch"})  # in the subtile where D ends there is nothing whole
 
 
 def test_a_tile_that_holds_nothing_whole(plant: Planter) -> None:

@@ -49,6 +49,8 @@ def _edges(plan: Plan, found: dict[str, Case]) -> None:
     if edge.subtile > edge.grain and edge.by_tma:
         assert any(edge.grain < end % edge.subtile and end % edge.grain == edge.grain - 1 for end in ends)
     assert any(0 < end < edge.grain for end in ends) or not edge.by_tma
+    if edge.by_tma and edge.subtiles > 1:
+        assert any(end > edge.subtile and 0 < end % edge.subtile < edge.grain for end in ends)
 
 
 def _walk(plan: Plan, case: Case) -> None:

@@ -38,15 +38,16 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
     # Each consumer must go round its tile loop at least twice; pingpong consumers take every other tile.
     tiles, batches = (4, 4) if t.schedule == "pingpong" else (3, 2)
     ends = itertools.count(1)  # subtiles in which D ends, the next one in each case
-    batched, ragged, long_, extreme = (edge.mixed(next(ends)) for _ in range(4))
+    batched = edge.tail(next(ends))  # a subtile that begins where the last whole 16 bytes end
+    ragged, long_, extreme = (edge.mixed(next(ends)) for _ in range(3))
 
     def case(name: str, extents: tuple[int, int], depth: int, *seeds: int, **given: Any) -> Case:
         return Case(problem(name, *extents, depth, **given), 1, 1, seeds)
 
     cases = [
         case("tiny", (1, 8), 8, 1, odd_strides=True),
-        # The last tile holds nothing but what threads store.
-        case("k_zero", edge.extents(along + edge.tail(0), half + 1), 0, 2, fill="integer"),
+        # The last tile holds nothing but what threads store; before it a whole one shows every accumulator.
+        case("k_zero", edge.extents(along + edge.tail(0), across), 0, 2, fill="integer"),
         # K shorter than the ring, several tiles per CTA.
         case("batch", edge.extents(batched, across - 5), k + 1, 1, l=batches, fill="integer", padding=2),
         # Ragged in every extent; several clusters in flight, of which some compute one tile more than others.

@@ -43,6 +43,8 @@ class Edge:
 
     def tail(self, subtile: int) -> int:
         """The same where nothing whole stands before what is left: 3 elements."""
+        if not self.by_tma:
+            return self.mixed(subtile)
         return subtile % self.subtiles * self.subtile + 3
 
     def extents(self, contiguous: int, other: int) -> tuple[int, int]:
