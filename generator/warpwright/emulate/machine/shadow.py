@@ -101,20 +101,24 @@ class Shadow:
 
         Where cells are split, or atomics are about, it is not tried: that is for `read_place` and `write_place`.
         """
-        written = entry[2]
-        if self.order.strong and not written:
+        written, order = entry[2], self.order
+        if order.strong and not written:
             return False  # reads then look for more than the last writer
         found = []
-        for table, index in ((self.state, place.cells), (self.bytes, place.offsets)):
+        for index in (place.cells, place.offsets):
             if index is None:
                 continue
-            if index is place.offsets:
-                table = self.split(index)
-            assert table is not None
+            table = self.state if index is place.cells else self.split(index)
             states = table[index]
-            values = distinct(states)
+            values = set(states.tolist()) if len(states) <= 256 else distinct(states)
             for value in values:
-                if value < 0 or (self._hinders(value, event, known) if written else not _may_read(value, event, known)):
+                writer = (value >> 32) - 1
+                if writer >= 0:
+                    if writer != event and not known >> writer & 1:
+                        return False
+                elif value < 0 or not written:  # split, held, or never written
+                    return False
+                if written and value & LOW and self._hinders(value, event, known):
                     return False
             found.append((table, index, states, values))
         for table, index, states, values in found:
@@ -122,7 +126,7 @@ class Shadow:
                 table[index] = (event + 1) << 32
             else:
                 self._note_read(table, index, 1, states, values, event, known, known)
-        self.order.events[event].log.append(entry)
+        order.events[event].log.append(entry)
         return True
 
     def seen(self, cells: Cells) -> tuple[Array, Iterable[int]]:
@@ -242,12 +246,6 @@ class Shadow:
                 bad.append((writer, at))
             bad += [(r, at) for r in self.order.readers[value & LOW] if r != event and not visible >> r & 1]
         return bad
-
-
-def _may_read(value: int, event: int, known: int) -> bool:
-    """Whether a warp may read bytes of this state."""
-    writer = (value >> 32) - 1
-    return writer >= 0 and (writer == event or bool(known >> writer & 1))
 
 
 def distinct(states: Array) -> Iterable[int]:

@@ -45,7 +45,7 @@ def floats(x: Any) -> Array:
 
 def f32_to_f16(x: Any) -> Array:
     """cvt.rn.f16.f32: round to nearest even; NaN becomes the canonical 0x7FFF."""
-    x = np.ascontiguousarray(floats(x))  # numpy converts rows that lie side by side ten times as fast
+    x = floats(x)
     bits: Array = x.astype(np.float16).view(np.uint16)
     nan = x != x
     if np.count_nonzero(nan):
@@ -88,8 +88,13 @@ def halves(high: Any, low: Any, kind: str) -> Array:
     """cvt.rn.{f16x2,bf16x2}.f32: two conversions at once; `high` goes to the upper half."""
     if kind == "bf16":
         return pack(f32_to_bf16(high), f32_to_bf16(low))
-    both = np.empty((*np.broadcast(high, low).shape, 2), dtype=np.uint16)
-    both[..., 0], both[..., 1] = f32_to_f16(low), f32_to_f16(high)
+    shape = np.broadcast(high, low).shape
+    both = np.empty((*shape, 2), dtype=np.float16)
+    both[..., 0], both[..., 1] = low, high
+    bits = both.view(np.uint16)
+    nan = (bits & 0x7FFF) > 0x7C00
+    if np.count_nonzero(nan):
+        bits[nan] = 0x7FFF
     return both.view(np.uint32)[..., 0]
 
 

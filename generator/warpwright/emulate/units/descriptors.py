@@ -8,7 +8,7 @@ import numpy as np
 
 from warpwright.emulate.machine.addresses import swizzle
 from warpwright.emulate.machine.order import Cells
-from warpwright.emulate.numbers.formats import DTYPES, Array
+from warpwright.emulate.numbers.formats import DTYPES, F16_TO_F32, Array
 
 _MASKS = {0: 0, 1: 7, 2: 3, 3: 1}  # descriptor bits 62-63: none, 128 B, 64 B, 32 B
 _GATHERS: dict[Any, tuple[Array, Cells]] = {}
@@ -42,7 +42,7 @@ def slice_or(cells: Array) -> Cells:
 def convert(chunks: Array, kind: str) -> Array:
     values: Array
     if kind == "f16":
-        values = chunks.view(np.float16).astype(np.float32)
+        values = F16_TO_F32.take(chunks.view(np.uint16), mode="clip")  # none is outside, and so none is looked for
     elif kind == "bf16":
         values = (chunks.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     elif kind == "tf32":

@@ -146,30 +146,30 @@ def bytes_of(offsets: Array, size: int) -> Array:
 
 def _spans(f: Fiber, numbers: Sequence[int], addresses: Array, width: int, count: int, written: bool) -> Spans | None:
     """Where all words of several accesses lie; None where anything is the matter with one of them."""
-    machine, warp = f.warp.machine, f.warp
-    key = addresses.tobytes(), width, count, numbers[0]
-    if key in machine.spans:
-        found: Spans | None = machine.spans[key]
-        return found
-    found, size = None, width * count
+    warp, size = f.warp, width * count
     flat = _flat(addresses)
     offsets, rank = flat & OFFSET, int(flat[0, 0]) >> RANK_SHIFT
     inside = rank == warp.cta.rank and int(offsets.min()) >= RESERVED and int(offsets.max()) + size <= warp.cta.size
     if width == CELL:  # rows of matrices: of one access they must be different ones
         inside = inside and all(len(set(row)) == len(row) for row in offsets.tolist())
-    if inside and not (offsets % size).any() and not (flat >> RANK_SHIFT != rank).any():
-        index = (offsets // width)[:, None] + np.arange(count)[:, None]
-        entry = numbers[0], Several(numbers, offsets, size), written
-        found = Spans(rank, index.reshape(-1, addresses.shape[1]), place_of(offsets.reshape(-1), size), entry)
-    machine.spans[key] = found
-    return found
+    if not inside or (offsets % size).any() or (flat >> RANK_SHIFT != rank).any():
+        return None
+    index = ((offsets // width)[:, None] + np.arange(count)[:, None]).reshape(-1, addresses.shape[1])
+    entry = numbers[0], Several(numbers, offsets, size), written
+    return Spans(rank, index.reshape(-1) if width == CELL else index, place_of(offsets.reshape(-1), size), entry)
 
 
 def _at_once(f: Fiber, numbers: Sequence[int], addresses: Array, width: int, count: int, written: bool) -> Array | None:
     """The index of all words of several accesses, noted; None where one by one must say what is wrong."""
     warp = f.warp
-    whole = f.mask == FULL and not warp.apart
-    spans = _spans(f, numbers, addresses, width, count, written) if whole else None
+    if f.mask != FULL or warp.apart:
+        return None
+    known_spans = warp.machine.spans
+    key = addresses.tobytes(), width, count, numbers[0]
+    try:
+        spans: Spans | None = known_spans[key]
+    except KeyError:
+        spans = known_spans[key] = _spans(f, numbers, addresses, width, count, written)
     if spans is None or spans.rank != warp.cta.rank:
         return None
     event = warp.segment if warp.segment >= 0 else warp.event()
@@ -244,7 +244,7 @@ def stmatrices(f: Fiber, numbers: Sequence[int], addresses: Array, data: Array, 
         for i, (number, at) in enumerate(zip(numbers, addresses, strict=True)):
             stmatrix(f, number, at, data[count * i : count * i + count], transposed)
         return
-    f.warp.cta.chunks[index.reshape(-1)] = _stored(data, transposed)
+    f.warp.cta.chunks[index] = _stored(data, transposed)
 
 
 def ldmatrix(f: Fiber, number: int, addresses: Any, count: int, transposed: bool) -> Array:
