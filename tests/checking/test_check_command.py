@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,24 @@ def test_what_cannot_be_checked(tmp_path: Path) -> None:
     (tmp_path / "dies.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n")
     done = check("dies.py", cwd=tmp_path)
     assert (done.returncode, "ended with signal 9" in done.stderr) == (2, True)
+
+
+def test_a_killed_command_leaves_no_program_behind(tmp_path: Path) -> None:
+    program, told = tmp_path / "waits.py", tmp_path / "pid"
+    program.write_text(f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid()) + '\\n'); time.sleep(120)\n")
+    command = [sys.executable, "-m", "warpwright", "check", str(program)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        until(lambda: told.is_file() and told.read_text().endswith("\n"))
+        running.kill()
+    child = Path("/proc") / told.read_text().strip() / "stat"
+    until(lambda: not child.is_file() or child.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_timeline(tmp_path: Path) -> None:

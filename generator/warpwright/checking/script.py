@@ -17,6 +17,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from warpwright.child import die_with_parent
+
 __all__ = ["run_program"]
 
 
@@ -54,6 +56,7 @@ def run_program(program: Path, arguments: list[str], options: dict[str, Any]) ->
 
 
 def _main() -> None:
+    die_with_parent()
     report, options, program, *arguments = sys.argv[1:]
     found = run_program(Path(program), arguments, json.loads(options))
     sys.stdout.flush()
