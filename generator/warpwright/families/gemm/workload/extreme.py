@@ -60,5 +60,7 @@ def _b(b: Array) -> None:
     if depth > _AT_SMALL:
         b[..., _AT_SMALL, :] = 0.25 * b[..., _AT_SMALL, :]
     for index, special in enumerate((_NAN, _INF, -_INF)):
+        column = columns // (index + 2)
         if columns > 4 * index + 8:
-            b[..., depth - 1, columns // (index + 2)] = special
+            b[..., _AT_LARGE, column] = 1.0  # 2 * 2**127 is infinite in float32, and of another sign perhaps
+            b[..., depth - 1, column] = special

@@ -1,0 +1,44 @@
+"""Operands of the extreme problems: their results are the same in float32, whatever the order of the sum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.plan.space import legal_plans
+from warpwright.device.problem import Problem
+from warpwright.device.xp import NumpyXp
+from warpwright.families import workload
+from warpwright.plan.types import Argument, Plan
+
+
+def _operands(plan: Plan, problem: Problem, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """A (M, K) and B (K, N) in float64."""
+    xp, family = NumpyXp(), workload(plan.family)
+    found = []
+    for argument in plan.arguments:
+        if argument.name in ("a", "b"):
+            given: Argument = replace(argument, dtype=dtype)
+            found.append(xp.decode(family.inputs(xp, plan, given, problem, 3), dtype)[0])
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("n", [9, 17, 125, 143, 253])
+def test_no_order_of_the_sum_in_float32_changes_a_special_result(dtype: str, n: int) -> None:
+    plan = next(iter(legal_plans(seed=1, count=1)))
+    sizes = (("M", 96), ("N", n), ("K", 69), ("L", 1))
+    a, b = _operands(plan, Problem("extreme", sizes, fill="extreme"), dtype)
+    with np.errstate(all="ignore"):
+        exact = a @ b
+        products = (a[:, :, None] * b[None]).astype(np.float32)
+        for order in (slice(None), slice(None, None, -1)):
+            total = np.zeros(exact.shape, np.float32)
+            for k in range(a.shape[1])[order]:
+                total = total + products[:, k]
+            assert np.array_equal(np.isnan(total), np.isnan(exact))
+            infinite = np.isinf(exact) | (np.abs(exact) >= 2.0**128)
+            assert np.array_equal(np.isinf(total), infinite)
+            assert (np.sign(total[infinite]) == np.sign(exact[infinite])).all()
