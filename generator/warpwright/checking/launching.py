@@ -21,7 +21,7 @@ from warpwright.emulate.ptx.syntax import Kernel
 from warpwright.emulate.units import UNITS
 from warpwright.record import STATUSES
 
-__all__ = ["Settings", "run_launch"]
+__all__ = ["Settings", "parameters", "run_launch"]
 
 _MAP_BYTES, _MAP_ALIGNMENT = 128, 64  # of a CUtensorMap
 _WARP_BUDGET, _LEAST_BUDGET = 1_000_000, 5_000_000
@@ -37,8 +37,9 @@ class Settings:
     strict: bool = False  # notes count as findings
 
 
-def _parameters(kernel: Kernel, arguments: int) -> tuple[bytes, ...]:
-    """The bytes of each parameter: `arguments` is an array of pointers to them."""
+def parameters(entry: Entry, arguments: int) -> tuple[bytes, ...]:
+    """The bytes of each parameter of a kernel: `arguments` is an array of pointers to them."""
+    kernel = entry.compiled.module.kernels[entry.name]
     pointers = (ctypes.c_void_p * len(kernel.params)).from_address(arguments) if kernel.params else ()
     return tuple(ctypes.string_at(at, p.bytes) for at, p in zip(pointers, kernel.params, strict=True) if at)
 
@@ -71,7 +72,7 @@ def _memory(known: DeviceMemory) -> GlobalMemory:
 
 
 def run_launch(
-    number: int, entry: Entry, config: LaunchConfig, arguments: int, known: DeviceMemory, settings: Settings
+    number: int, entry: Entry, config: LaunchConfig, params: tuple[bytes, ...], known: DeviceMemory, settings: Settings
 ) -> tuple[LaunchReport, list[dict[str, Any]]]:
     """Run one launch and return its report, and its timeline where that is asked for; memory then is as it left it.
 
@@ -80,7 +81,6 @@ def run_launch(
     module = entry.compiled.module
     kernel = module.kernels[entry.name]
     usage = entry.compiled.usage.get(entry.name)
-    params = _parameters(kernel, arguments)
     launch = Launch(config.grid, config.block, config.cluster, config.shared_bytes, params, entry.name)
     ctas, per_cluster = int(np.prod(config.grid)), int(np.prod(config.cluster))
     options = Options(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from warpwright.checking.device_memory import DeviceMemory
@@ -14,8 +15,8 @@ from warpwright.checking.dlpack import OnDevice, is_array
 from warpwright.checking.driver import attribute
 from warpwright.checking.dsl import attached
 from warpwright.checking.errors import CheckError, FindingsError
-from warpwright.checking.kernels import Kernels, cubin_at
-from warpwright.checking.launching import Settings, run_launch
+from warpwright.checking.kernels import Entry, Kernels, cubin_at
+from warpwright.checking.launching import Settings, parameters, run_launch
 from warpwright.checking.report import LaunchReport, Message, Summary
 from warpwright.checking.runtime import LaunchConfig, Runtime
 
@@ -57,6 +58,7 @@ class Gpu:
         self.limits = Limits.of(arch, multiprocessors)
         self.memory, self.kernels = DeviceMemory(), Kernels()
         self.summary = Summary(arch)
+        self.captured: list[Callable[[], None]] | None = None  # launches of a graph that is being captured
         self.timelines: list[list[dict[str, Any]]] = []
         self.runtime = Runtime(self)
 
@@ -128,8 +130,15 @@ class Gpu:
 
     def launch(self, kernel: int, config: LaunchConfig, arguments: int) -> None:
         """Run a launch; raises FindingsError where a finding ended it: what follows would make no sense."""
-        entry, number = self.kernels.entry(kernel), len(self.launches)
-        report, timeline = run_launch(number, entry, config, arguments, self.memory, self.settings)
+        entry = self.kernels.entry(kernel)
+        params = parameters(entry, arguments)
+        if self.captured is not None:
+            self.captured.append(partial(self._run, entry, config, params))
+        else:
+            self._run(entry, config, params)
+
+    def _run(self, entry: Entry, config: LaunchConfig, params: tuple[bytes, ...]) -> None:
+        report, timeline = run_launch(len(self.launches), entry, config, params, self.memory, self.settings)
         self.launches.append(report)
         self.timelines.append(timeline)
         if not report.complete:

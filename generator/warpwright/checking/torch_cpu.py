@@ -141,6 +141,31 @@ class _Stream:
     synchronize = wait_stream = wait_event = record_event = record = wait = _nothing
 
 
+def _graphs(gpu: Any) -> tuple[type, Any]:
+    """CUDAGraph, and the context that captures one: launches alone are captured, and run when it is replayed."""
+
+    class Graph:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            self.launches: list[Any] = []
+
+        def replay(self) -> None:
+            for launch in self.launches:
+                launch()
+
+        def reset(self) -> None:
+            self.launches = []
+
+    @contextlib.contextmanager
+    def capture(graph: Graph, *_: Any, **__: Any) -> Iterator[None]:
+        gpu.captured = graph.launches = []
+        try:
+            yield
+        finally:
+            gpu.captured = None
+
+    return Graph, capture
+
+
 def _cuda(exchanged: Exchanged, gpu: Any, torch: Any) -> None:
     """The functions of torch.cuda that programs call."""
     major, minor = gpu.limits.capability
@@ -150,6 +175,7 @@ def _cuda(exchanged: Exchanged, gpu: Any, torch: Any) -> None:
         shared_memory_per_block_optin=gpu.limits.shared_bytes, shared_memory_per_multiprocessor=gpu.limits.shared_bytes,
     )  # fmt: skip
     stream = _Stream()
+    graph, capture = _graphs(gpu)
     answers: dict[str, Any] = {
         "is_available": lambda: True,
         "is_initialized": lambda: True,
@@ -164,7 +190,9 @@ def _cuda(exchanged: Exchanged, gpu: Any, torch: Any) -> None:
         "current_stream": lambda *_: stream,
         "default_stream": lambda *_: stream,
         "stream": lambda _stream: contextlib.nullcontext(),
-        "is_current_stream_capturing": lambda: False,
+        "is_current_stream_capturing": lambda: gpu.captured is not None,
+        "CUDAGraph": graph,
+        "graph": capture,
         "get_device_name": lambda *_: properties.name,
         "get_device_capability": lambda *_: gpu.limits.capability,
         "get_device_properties": lambda *_: properties,
