@@ -196,3 +196,13 @@ def test_a_parameter_may_say_what_it_points_to() -> None:
     text = HEADER.format(params=".param .u64 .ptr .global .align 16 p0, .param .b32 n", threads=32, loads="", body="")
     kernel = parse(text).kernel(None)
     assert [(p.name, p.bytes, p.align) for p in kernel.params] == [("p0", 8, 8), ("n", 4, 4)]
+
+
+def test_a_vector_register_is_its_parts() -> None:
+    body = " { .reg .v4 .b32 four; .reg .v2 .b64 two;\n mov.b32 four.x, 1; mov.b32 four.y, %r0;\n mov.b32 four.z, 3;"
+    body += " add.s32 four.w, four.x, four.z;\n st.shared.v4.b32 [%r1], four;\n bar.warp.sync -1;\n"
+    body += (
+        " ld.shared.v2.b64 two, [%r1];\n cvt.u32.u64 %r2, two.y; shr.u64 two.y, two.y, 32; cvt.u32.u64 %r3, two.y;\n"
+    )
+    body += " mad.lo.s32 %r9, %r3, 10, %r2;\n }\n"
+    assert (lanes(body) == 43).all()

@@ -40,6 +40,7 @@ _PLACE = re.compile(r"(?:\.loc|inlined_at)\s+(\d+)\s+(\d+)\s+(\d+)")
 _VERSION = re.compile(r"^\.version\s+(\S+)", re.M)
 _TARGET = re.compile(r"^\.target\s+([\w]+)", re.M)
 _REGISTERS = 1 << 20  # names in one declaration
+_PARTS = {".b128": ("lo", "hi"), ".v2": ("x", "y"), ".v4": ("x", "y", "z", "w")}
 _RANGE = re.compile(r"(%?\w+)<(\d+)>")
 _GUARD = re.compile(r"@(!?)([\w%$]+)\s+")
 # what most lines are: an instruction alone, whose braces, if any, are an operand
@@ -85,7 +86,7 @@ class _Reader:
         self.shared: list[SharedSymbol] = []
         self.arrays: list[Array] = []
         self.scopes: list[dict[str, str]] = []
-        self.wide: set[str] = set()  # registers of 128 bits, each kept as a vector of two of 64
+        self.wide: dict[str, tuple[str, ...]] = {}  # registers that are kept as several: their parts' names
         self.numbers: list[int] = []  # of the open scopes: what makes a name in them unique
         self.scope_count = 0
 
@@ -210,6 +211,9 @@ class _Reader:
             if len(self.scopes) == 1:  # in a scope lines are counted on, inside the text of the inline assembly
                 self.loc = self.location(text)
         elif words[0] == ".reg" and kernel is not None:
+            parts = _PARTS.get(words[1], ())
+            if parts and words[1] != ".b128":
+                del words[1]
             width = 64 if words[1] == ".b128" else WIDTHS.get(words[1].lstrip("."))
             if width is None:
                 raise PtxError(f"line {line}: register type {words[1]} is not emulated")
@@ -218,9 +222,9 @@ class _Reader:
                 if ranged and int(ranged[2]) > _REGISTERS:
                     raise PtxError(f"line {line}: {ranged[2]} registers {ranged[1]}: at most {_REGISTERS} are emulated")
                 names = [f"{ranged[1]}{i}" for i in range(int(ranged[2]))] if ranged else [name]
-                if words[1] == ".b128":
-                    self.wide.update(self.declare(n) for n in names)
-                    names = [half for n in names for half in (f"{n}.lo", f"{n}.hi")]
+                if parts:
+                    self.wide.update({self.declare(n): parts for n in names})
+                    names = [f"{n}.{part}" for n in names for part in parts]
                 kernel.registers.update({self.declare(n): width for n in names})
         elif ".func" in words and "{" not in text:
             pass  # declared, defined elsewhere: what may be called is said where it is
@@ -270,7 +274,7 @@ class _Reader:
         for scope in reversed(self.scopes):  # first, since most operands are registers
             if text in scope:
                 if scope[text] in self.wide:
-                    return Vector((Register(scope[text + ".lo"]), Register(scope[text + ".hi"])))
+                    return Vector(tuple(Register(scope[f"{text}.{part}"]) for part in self.wide[scope[text]]))
                 return Register(scope[text])
         if text == "_":
             return Sink()

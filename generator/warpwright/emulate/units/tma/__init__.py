@@ -21,6 +21,6 @@ UNIT = Unit(
         "tma": "{parameter: {boxes, multicast, lanes, copies}}; a multicast counts once",
         "bulk": "{load, store, peer or reduce: {copies, bytes, multicast, lanes}}; a multicast counts once",
     },
-    rules={TAIL: "a warp waits for its committed bulk stores before it ends; without, their CTA may end first"},
+    rules={TAIL: "a warp waits for its bulk stores before it ends; without, their CTA may end first"},
     at_exit=check_read,
 )  # fmt: skip

@@ -11,8 +11,8 @@ from warpwright.emulate.machine.rows import FULL
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
 from warpwright.emulate.units.barriers.mbarriers import MBarrier, lookup
 
-#: A rule that can be left out: before a warp ends it waits for its committed stores. Production kernels leave the last
-#: one of a CTA un-waited for, and rely on the hardware to keep the shared memory until that has read it.
+#: A rule that can be left out: before a warp ends it waits for its stores. Production kernels leave the last one of a
+#: CTA un-waited for, or uncommitted, and rely on the hardware to keep the shared memory until that has read it.
 TAIL = "bulk-store-tail"
 _LATENCY, _BYTES_PER_CLOCK = 700, 46.6  # modelled clocks, for the timeline alone
 LOAD = Source(
@@ -173,9 +173,7 @@ def check_read(warp: Warp) -> None:
     """A warp ends: a store that it has not waited for may read shared memory that is gone."""
     mine = warp.owned(Groups)
     flying = [copy for _, groups in mine.parts for group in groups for copy in group if not copy.waited] if mine else []
-    if TAIL in warp.machine.options.without:
-        flying = [copy for copy in flying if not copy.committed]
-    if flying:
+    if flying and TAIL not in warp.machine.options.without:
         copy = flying[0]
         text = (
             "the warp ends while this store may still read shared memory, which is gone once the CTA has ended\n"
