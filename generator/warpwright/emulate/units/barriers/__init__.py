@@ -22,6 +22,7 @@ UNIT = Unit(
         "mbarrier": Kind("a barrier object misused: not initialised, too many arrivals, bytes out of range", "hang"),
         "named-barrier": Kind("a named barrier misused: participants disagree, or lanes of a warp are missing", "hang"),
     },
+    rules={named.TWICE: "a warp comes to a named barrier once in a phase; without, each arrival counts"},
     observes={
         "mbarriers": "{offset: {counts, arrivals, bytes (sets over phases), phases}}",
         "named": "{barrier: thread counts}",
