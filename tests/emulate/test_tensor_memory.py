@@ -154,6 +154,24 @@ def test_mmas_of_one_accumulator_are_pipelined_and_others_are_not() -> None:
     assert with_mma(single(1, shifted, "ISSUED") + WAIT + AFTER + LD + WAIT_LD).kinds == ["race"]
 
 
+def test_all_mmas_of_a_thread_can_be_taken_to_be_in_order() -> None:
+    """What attention kernels rely on: scores are written over probabilities that the MMA before has as its A."""
+    shifted = ISSUE + " add.s32 %r93, %r3, 8;\n" + mma(d="%r93") + COMMIT
+    operand = ISSUE.replace("[%r3], %rd30", "[%r93], [%r3]")
+    assert operand != ISSUE
+    over = " add.s32 %r93, %r3, 32;\n" + operand + ISSUE + COMMIT
+    idesc, image = instruction(128, 16), np.zeros(32768, np.uint8)
+
+    def kinds(body: str, *rules: str) -> set[str]:
+        return set(run(setup(A, B, idesc) + body, {"i": image}, without=frozenset(rules)).kinds)
+
+    for issue in (shifted, over):
+        body = move("st", "32x32b", 8, 8) + WAIT_ST + SYNC + single(1, issue, "ISSUED")
+        assert kinds(body + WAIT + AFTER + LD + WAIT_LD) == {"race"}
+        assert kinds(body + WAIT + AFTER + LD + WAIT_LD, "tcgen05-pipelines") == set()
+        assert kinds(body + LD + WAIT_LD + WAIT, "tcgen05-pipelines") == {"race"}
+
+
 def test_threads_go_on_with_a_pipeline_behind_fences_and_a_barrier() -> None:
     keep = " setp.eq.b32 %p9, 0, 0;\n"
     first, second = single(1, ISSUE + BEFORE, "FIRST"), single(2, AFTER + keep + mma() + COMMIT, "SECOND")
@@ -202,6 +220,25 @@ def test_the_use_of_registers_can_be_taken_for_the_wait_for_their_load() -> None
     assert kinds(LD) == ["race"]
     assert kinds(LD + other + use) == ["race"]
     assert kinds(LD + other + use + used) == []
+
+
+def test_a_load_in_flight_keeps_no_other_one_from_being_over() -> None:
+    """Of two loads one is used: an MMA behind a barrier may write over its columns, and not over the other's."""
+    begin = f" add.s32 %r93, %r4, 16;\n add.s32 %r94, %r3, 16;\n{ST}{move('st', '32x32b', 4, 4, '%r93')}{WAIT_ST}"
+    loads = LD + move("ld", "32x32b", 4, 4, "%r93", first=110)
+    idesc, image = instruction(128, 16), np.zeros(32768, np.uint8)
+
+    def kinds(used: int, d: str, *rules: str) -> set[str]:
+        issue = SYNC + single(1, CLEAR + mma(d=d) + COMMIT, "ISSUED")
+        body = f"{begin}{loads} add.s32 %r200, %r{used}, 1;\n{issue}{WAIT_LD}{WAIT}"
+        return set(run(setup(A, B, idesc) + body, {"i": image}, without=frozenset(rules)).kinds)
+
+    for rules in (("tcgen05-loads",), ("tcgen05-loads", "tcgen05-fences")):
+        assert kinds(101, "%r3", *rules) == set()
+        assert kinds(101, "%r94", *rules) == {"race"}
+        assert kinds(111, "%r3", *rules) == {"race"}
+        assert kinds(111, "%r94", *rules) == set()
+    assert kinds(101, "%r3") == {"race", "tcgen05-registers"}
 
 
 @pytest.mark.parametrize(("m", "n"), [(32, 16), (256, 16), (128, 264), (64, 0)])

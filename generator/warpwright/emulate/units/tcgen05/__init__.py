@@ -25,6 +25,7 @@ UNIT = Unit(
     rules={
         memory.FENCES: "tensor memory wants tcgen05.fence beside barriers; without, barriers alone order it",
         copies.LOADS: "registers that a tcgen05.ld fills want tcgen05.wait::ld; without, their first use waits",
+        products.PIPELINES: "tcgen05.mma of one accumulator and shape alone are in order; without, all of a thread are",
     },
     arrange=arrange,
     before=before,

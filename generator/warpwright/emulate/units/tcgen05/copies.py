@@ -78,33 +78,40 @@ def _locate(f: Fiber, number: int, address: int, shape: str, repeat: int, halves
     return memory, first + lanes, base + columns * (1 + halves), cells_of(base, wide, bands)
 
 
-def _event(memory: TensorMemory, warp: Warp, what: Source) -> int:
+def _event(memory: TensorMemory, warp: Warp, what: Source, alone: bool = False) -> int:
+    """The event of the warp's accesses since the last wait; `alone`: a new one, as this access may end by itself."""
     thread = memory.thread(warp)
-    if thread.open[what] < 0:
-        thread.open[what] = warp.machine.order.event(what, warp, True)
-    return thread.open[what]
+    if thread.open[what] and not alone:
+        return thread.open[what].bit_length() - 1
+    event = warp.machine.order.event(what, warp, True)
+    thread.open[what] |= 1 << event
+    return event
 
 
 class Loading:
-    """Registers of a warp that a tcgen05.ld still fills: `loads` has those of each, with the copies of them."""
+    """Registers of a warp that a tcgen05.ld still fills: `loads` has (event, those of one, with the copies of them)."""
 
     def __init__(self, _warp: Warp) -> None:
         self.names: frozenset[str] = frozenset()
-        self.loads: list[frozenset[str]] = []
+        self.loads: list[tuple[int, frozenset[str]]] = []
 
-    def fill(self, names: frozenset[str]) -> None:
-        self.loads = [load - names for load in self.loads] + [names]
+    def fill(self, event: int, names: frozenset[str]) -> None:
+        self.loads = [(other, load - names) for other, load in self.loads] + [(event, names)]
         self.names |= names
 
     def copy(self, source: frozenset[str], target: frozenset[str]) -> None:
-        self.loads = [load if load.isdisjoint(source) else load | target for load in self.loads]
+        self.loads = [(event, load if load.isdisjoint(source) else load | target) for event, load in self.loads]
         self.names |= target
 
-    def use(self, names: frozenset[str]) -> bool:
-        """End the loads of `names`; returns whether none is left."""
-        self.loads = [load for load in self.loads if load.isdisjoint(names)]
-        self.names = frozenset().union(*self.loads)
-        return not self.loads
+    def use(self, names: frozenset[str]) -> int:
+        """End the loads of `names`; returns the mask of their events."""
+        ended = 0
+        for event, load in self.loads:
+            if not load.isdisjoint(names):
+                ended |= 1 << event
+        self.loads = [(event, load) for event, load in self.loads if not ended >> event & 1]
+        self.names = frozenset().union(*(load for _, load in self.loads))
+        return ended
 
     def clear(self) -> None:
         self.names, self.loads = frozenset(), []
@@ -117,8 +124,9 @@ def tcgen05_ld(
     warp = f.warp
     memory, lanes, columns, cells = _locate(f, number, address, shape, repeat, pack, "tcgen05.ld")
     visible = memory.thread(warp).visible(warp)
-    access(memory, warp, number, cells, _event(memory, warp, LD), visible, False)
-    warp.own(Loading).fill(names)
+    event = _event(memory, warp, LD, LOADS in warp.machine.options.without)
+    access(memory, warp, number, cells, event, visible, False)
+    warp.own(Loading).fill(event, names)
     found: Array = memory.words[lanes, columns]
     if pack:
         found = (found & 0xFFFF) | memory.words[lanes, columns + 1] << 16
@@ -141,17 +149,18 @@ def tcgen05_wait(f: Fiber, number: int, load: bool) -> None:
     warp = f.warp
     if f.mask != warp.alive:
         warp.machine.fault("convergence", warp, number, "tcgen05.wait needs all lanes of the warp", fatal=True)
-    _complete(warp, LD if load else ST)
+    what = LD if load else ST
+    _complete(warp, what, memory_of(warp.cta).thread(warp).open[what])
     if load:
         warp.own(Loading).clear()
 
 
-def _complete(warp: Warp, what: Source) -> None:
-    """The warp's loads, or stores, so far are over."""
+def _complete(warp: Warp, what: Source, events: int) -> None:
+    """Those of the warp's loads, or stores, are over."""
     thread = memory_of(warp.cta).thread(warp)
-    if thread.open[what] >= 0:
-        thread.done |= 1 << thread.open[what]
-        thread.open[what] = -1
+    if events:
+        thread.done |= events
+        thread.open[what] &= ~events
         if FENCES in warp.machine.options.without:
             warp.learn(thread.done, thread.done)
 
@@ -178,8 +187,7 @@ def tcgen05_move(loading: Loading, moves: tuple[tuple[frozenset[str], frozenset[
 def tcgen05_touch(warp: Warp, number: int, names: frozenset[str]) -> None:
     """Registers are used that a tcgen05.ld may not have filled. Without the rule, their use waits for that load."""
     if LOADS in warp.machine.options.without:
-        if warp.own(Loading).use(names):
-            _complete(warp, LD)
+        _complete(warp, LD, warp.own(Loading).use(names))
         return
     in_flight = ", ".join(sorted(warp.own(Loading).names & names)[:3])
     text = f"registers that a tcgen05.ld still fills are used ({in_flight})\n  what would order them: tcgen05.wait::ld"

@@ -34,12 +34,12 @@ _CELLS: dict[tuple[int, int, int, int], Array] = {}
 
 
 class TensorThread:
-    """What one warp has in flight in tensor memory, and what it knows of others' accesses. Events are -1 if none."""
+    """What one warp has in flight in tensor memory, and what it knows of others' accesses."""
 
     def __init__(self) -> None:
         self.done = self.seen = self.issued = 0
-        self.open = {LD: -1, ST: -1}  # accesses since the last wait
-        self.reads = -1  # MMAs' accesses of shared memory since the last commit
+        self.open = {LD: 0, ST: 0}  # masks of accesses that are not known to be over
+        self.reads = -1  # the event of MMAs' accesses of shared memory since the last commit, -1 if none
         self.writes: dict[Any, int] = {}  # and of tensor memory, by what makes a pipeline (accumulator, shape, kind)
         self.pipelines: dict[Any, int] = {}  # mask of all such events so far
 

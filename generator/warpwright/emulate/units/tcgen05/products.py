@@ -32,6 +32,9 @@ from warpwright.emulate.units.tcgen05.memory import (
     take_over,
 )  # fmt: skip
 
+#: A rule that can be left out: MMAs of one thread are in order where accumulator, shape and kind are the same. The
+#: tensor core executes all of them in order, and attention kernels rely on that for operands in tensor memory.
+PIPELINES = "tcgen05-pipelines"
 FLOP_PER_CLOCK = 8192  # dense 16-bit per SM, for the timeline alone
 _FORMATS = {"f16": {0: "f16", 1: "bf16"}, "tf32": {2: "tf32"}, "f8f6f4": {0: "e4m3", 1: "e5m2"}}
 KINDS = frozenset(_FORMATS)
@@ -105,7 +108,9 @@ def tcgen05_mma(f: Fiber, number: int, kind: str, group: int, d: int, a: int, a_
     folded = group == 2 and shape.m == 128  # the second half of N is on lanes 64..127
     columns = shape.n // 2 if folded else shape.n
     first = d & 0xFFFF
-    pipeline = d, descriptor & ~(0x3F << 17) & ~(31 << 24) | shape.m << 32 | shape.n << 48, kind, group
+    pipeline: Any = d, descriptor & ~(0x3F << 17) & ~(31 << 24) | shape.m << 32 | shape.n << 48, kind, group
+    if PIPELINES in machine.options.without:
+        pipeline = group
     if thread.reads < 0:
         thread.reads = order.event(UMMA, warp, True)
         thread.issued |= 1 << thread.reads
