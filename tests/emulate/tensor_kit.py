@@ -24,7 +24,8 @@ BEGIN = f"""
  setp.ne.u32 %p1, %r2, 0;
  @%p1 bra ALLOCATED;
  {ALLOC.format(slot=SLOT, columns=COLUMNS)}
- mbarrier.init.shared::cta.b64 [%r1+{BARRIER}], 1;
+ setp.eq.u32 %p2, %r0, 0;
+ @%p2 mbarrier.init.shared::cta.b64 [%r1+{BARRIER}], 1;
  fence.mbarrier_init.release.cluster;
 ALLOCATED:
  fence.proxy.async.shared::cta;

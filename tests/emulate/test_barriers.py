@@ -218,3 +218,11 @@ def test_arrivals_of_one_warp_can_be_let_count_each() -> None:
     loose = frozenset({"named-barrier-twice"})
     assert launch(other + " bar.arrive 3, 64;\n bar.sync 3, 64;\n", threads=64, without=loose).kinds == []
     assert launch(other + " bar.arrive 3, 96;\n bar.sync 3, 96;\n", threads=96, without=loose).kinds == ["deadlock"]
+
+
+def test_lanes_initialise_mbarriers_of_their_own_and_none_of_another_s() -> None:
+    each = " setp.lt.u32 %p1, %r0, 4;\n shl.b32 %r5, %r0, 3;\n add.s32 %r5, %r5, %r1;\n"
+    assert launch(each + " @%p1 mbarrier.init.shared::cta.b64 [%r5], 1;\n").kinds == []
+    outcome = launch(" mbarrier.init.shared::cta.b64 [%r1], 1;\n")
+    assert outcome.kinds == ["mbarrier"]
+    assert "32 lanes initialise mbarrier" in outcome.message("mbarrier")

@@ -107,4 +107,4 @@ def test_nan_in_a_switch_and_through_relu(plant: Planter) -> None:
 def test_chunks_far_along_a_vector(plant: Planter) -> None:
     plan = plan_point(copy_point())
     edit = ("Int64(chunk) * STAGE_ELEMENTS", "Int64(chunk & 127) * STAGE_ELEMENTS")
-    assert cases(plant, plan, edit) == {"walk"}
+    assert cases(plant, plan, edit) == {"walk", "far"}

@@ -35,6 +35,18 @@ def test_a_uniform_address_gives_a_uniform_value() -> None:
     assert lanes(code, LANE).tolist() == [9] * 32
 
 
+@pytest.mark.parametrize("base", ["%r1", "%r2"], ids=["one for all lanes", "one a lane"])
+def test_the_sum_of_a_32_bit_address_and_its_offset_has_32_bits(base: str) -> None:
+    code = f"""
+ mul.lo.u32 %r5, %r2, 0;
+ add.s32 %r5, %r5, {base.replace("%r2", "%r1")};
+ add.s32 %r5, %r5, 4294966296;
+ add.s32 %r6, %r1, 4294966296;
+ st.shared.b32 [%r1+64], 7;
+ ld.shared.b32 %r9, [{"%r6" if base == "%r1" else "%r5"}+1064];"""
+    assert lanes(code, LANE).tolist() == [7] * 32
+
+
 def test_generic_addresses_reach_shared_memory() -> None:
     code = """
  cvt.u64.u32 %rd30, %r1;

@@ -168,6 +168,20 @@ def test_scale_d_keeps_or_clears_the_accumulator() -> None:
     np.testing.assert_array_equal(d, product)
 
 
+def test_blocks_of_k_in_descending_order() -> None:
+    """The second of two products begins below the first in shared memory."""
+    rng = np.random.default_rng(7)
+    a, b = (rng.integers(-4, 5, (rows, 32)).astype(np.float16) for rows in (64, 16))
+    image = np.zeros(32768, np.uint8)
+    for at, matrix in ((A_AT, a), (B_AT, b)):
+        place(image, at, matrix, lambda r, c: r % 8 * 128 + r // 8 * 1024 + c * 2, 7)
+    low, high = ((descriptor(A_AT + at, 16, 1024, 1), descriptor(B_AT + at, 16, 1024, 1)) for at in (0, 32))
+    first = KEEP + FENCE + "MMA;\n" + f" mov.b64 %rd30, {low[0]};\n mov.b64 %rd31, {low[1]};\n"
+    outcome, d = run_mma(image, *high, 16, issue=first + "MMA;\n" + COMMIT + WAIT.format(0))
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(d, 1 + a.astype(np.float32) @ b.astype(np.float32).T)
+
+
 def test_the_sign_of_an_operand() -> None:
     image, a, b, product = small()
     outcome, d = run_mma(image, a, b, 16, issue=CLEAR + FENCE + "NEG;\n" + COMMIT + WAIT.format(0))

@@ -20,7 +20,8 @@ class Problem:
     fill: `normal` (standard normal), `integer` (-2..2, whose sums every accumulator holds exactly: the sharpest test,
     since one lost product shows), `nonfinite` (integers, with NaN and both infinities among them) or `extreme` (the
     same in every input, and numbers whose results are beyond the output's range, at its edge, subnormal or -0).
-    padding: units of 16 bytes added to every leading stride and batch stride, filled with a guard pattern.
+    padding: units of an argument's alignment added to every leading stride and batch stride, and a few more to each
+    argument's own, filled with a guard pattern.
     odd_strides: modes of extent 1 get a stride that no rule would allow, since it must not matter.
     zero: scalars that are zero; an input that then must not be read is filled with NaN.
     special: scalars that are not finite.

@@ -23,6 +23,8 @@ GUARD_BYTES = 64 * 1024
 _LARGE = 1 << 28
 #: Elements of a block, at most.
 _BLOCK = 1 << 26
+#: Units of padding that tell arguments apart: a prime beyond the letters of the alphabet.
+_OWN = 29
 #: Extents of a block along the longest mode: primes, so that no offset within a tile maps onto itself.
 _PRIMES = (16777213, 1048573, 65521, 4093, 1021)
 
@@ -63,14 +65,16 @@ class GuardedBuffer:
 def layout(argument: Argument, extents: Mapping[str, int], padding: int = 0, odd: bool = False) -> tuple[int, ...]:
     """Return the strides in elements: 1 for the contiguous mode, then outwards in reverse order of the modes.
 
-    Every other stride is a multiple of the argument's alignment, `padding` units more than needed; with `odd`, modes
-    of extent 1 get stride 3, which no rule allows.
+    Every other stride is a multiple of the argument's alignment; with `padding`, it is so many units more than needed,
+    and some more that follow from the argument's name: no two of a, b, c, d have the same strides then. With `odd`,
+    modes of extent 1 get stride 3, which no rule allows.
     """
     unit = max(1, argument.alignment // dtype(argument.dtype).bytes)
     own = dict(zip(argument.shape, shape_of(argument, extents), strict=True))
     inner = argument.contiguous or argument.shape[-1]
     strides = {inner: 1}
     reach = max(1, own[inner])
+    padding += sum(argument.name.encode()) % _OWN if padding else 0
     for mode in reversed([mode for mode in argument.shape if mode != inner]):
         strides[mode] = (-(-reach // unit) + padding) * unit
         reach = strides[mode] * max(1, own[mode])

@@ -25,7 +25,7 @@ _RESIDENT = 16 << 30
 
 def refusals(module: Module, program: Program, launch: Launch, options: Options) -> list[str]:
     """Why the launch would not start on a device, [] where it would: the thing, its value, and what is allowed."""
-    found = list(_shape(launch))
+    found = list(misshapen(launch))
     limits = launch_limits(module.target)
     if limits is not None and not found:
         found += _resources(program, launch, options, limits, module.target)
@@ -59,7 +59,8 @@ def check_resident(program: Program, launch: Launch, options: Options) -> None:
         )
 
 
-def _shape(launch: Launch) -> Iterator[str]:
+def misshapen(launch: Launch) -> Iterator[str]:
+    """What no device takes of a launch's shape."""
     for axis, grid, cluster, block in zip("xyz", launch.grid, launch.cluster, launch.block, strict=True):
         if grid < 1 or cluster < 1 or grid % cluster:
             yield f"grid.{axis} {grid} is not a positive multiple of cluster.{axis} {cluster}"

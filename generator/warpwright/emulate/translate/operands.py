@@ -59,7 +59,12 @@ def address_of(writer: BlockWriter, operand: Operand, number: int, lanes: bool =
         bits = writer.owner.width(base.name)
         row = writer.rows(base, f"u{bits}") + (f"+{offset & (1 << bits) - 1}" if offset else "")
         return row if lanes else f"one(f, {number}, {row})"
-    return f"{writer.scalar(base, 'u64')}" + (f"+{offset}" if offset else "")
+    address = writer.scalar(base, "u64")
+    if not offset:
+        return address
+    if isinstance(base, Register) and writer.owner.width(base.name) == 32:  # the sum is one of 32 bits as well
+        return f"({address}+{offset}&0xffffffff)"
+    return f"{address}+{offset}"
 
 
 def addresses_of(writer: BlockWriter, operands: Sequence[Operand]) -> str:

@@ -19,10 +19,10 @@ _E5M2 = np.arange(256, dtype=np.uint8).view(DTYPES["e5m2"]).astype(np.float32)
 def gather(descriptors: list[int], rows: int, kind: str, mn: bool) -> tuple[Any, Array, Cells]:
     """(key, chunk numbers, cells) of the operand that `descriptors` name one after the other along K.
 
-    Both are relative to the 1 KiB that holds the first start address. `rows` is M or N, `mn`: not K-major.
+    Both are relative to the 1 KiB that holds the least start address. `rows` is M or N, `mn`: not K-major.
     """
     first = descriptors[0]
-    start = first & 0x3FFF
+    start = min(d & 0x3FFF for d in descriptors)
     starts = tuple((d & 0x3FFF) - start for d in descriptors)
     key = first >> 16, starts, start % 64, rows, kind, mn
     found = _GATHERS.get(key)

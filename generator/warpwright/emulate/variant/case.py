@@ -139,6 +139,9 @@ class Prepared:
             absent += int(missing.sum())
         if absent:
             text = f"{absent} elements of {name} were never written, the first at {first}"
+            if self.case.only:
+                ran = ", ".join(map(str, self.case.only))
+                text += f", which by the plan the clusters compute that ran (number {ran} of the grid)"
             findings.append(Finding("unwritten", text))
         return bool(absent)
 

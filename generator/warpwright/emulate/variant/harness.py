@@ -20,6 +20,7 @@ from warpwright.emulate.ptx.reader import Module, parse
 from warpwright.emulate.variant import coverage
 from warpwright.emulate.variant.case import Outcome, Prepared, prepare
 from warpwright.emulate.variant.check_plan import Difference, Seen, check_plan
+from warpwright.emulate.variant.elsewhere import walked_otherwise
 from warpwright.emulate.variant.host_lines import HostLines
 from warpwright.emulate.variant.launches import Entry, Host, Launches, huge, launches
 from warpwright.emulate.variant.names import contracts, named_barriers, offset_names, role_names
@@ -86,6 +87,10 @@ class Subject:
         for seed in prepared.case.seeds:
             yield prepared.run(module, seed, self.options_for(prepared.case))
 
+    def again(self, prepared: Prepared) -> Callable[[Case], Outcome]:
+        """What runs prepared operands with another choice of clusters."""
+        return lambda case: prepared.run(self.module, case.seeds[0], self.options_for(case))
+
     def note(self, seen: Seen, case: Case, outcome: Outcome) -> None:
         """Add what a complete run showed; of an empty problem there is nothing, of a part of a grid no whole."""
         if not outcome.results or case.only:
@@ -147,10 +152,17 @@ def emulate(subject: Subject) -> Verdict:
     for case in subject.cases():
         prepared = subject.prepare(case)
         differences |= set(prepared.differences)
-        for outcome in subject.outcomes(prepared, subject.module):
-            outcomes.append(outcome)
-            if not outcome.complete:
+        try:
+            for outcome in subject.outcomes(prepared, subject.module):
+                other = walked_otherwise(subject.plan, prepared, outcome, subject.again(prepared))
+                differences |= {other} if other else set()
+                outcomes.append(replace(outcome, findings=()) if other else outcome)
+                if not outcome.complete:
+                    return verdict()
+                subject.note(seen, case, outcome)
+        except EmulatorError:
+            if any(outcome.findings for outcome in outcomes):  # what is wrong already may have led there
                 return verdict()
-            subject.note(seen, case, outcome)
+            raise
     differences |= set(check_plan(seen))
     return verdict()

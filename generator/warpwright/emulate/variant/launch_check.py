@@ -13,6 +13,8 @@ from typing import Any
 
 from warpwright.build.launch_capture import Launch
 from warpwright.emulate.machine.findings import Finding
+from warpwright.emulate.machine.launch import Launch as Shape
+from warpwright.emulate.machine.limits import misshapen
 from warpwright.emulate.units.tma.tensor_map import TensorMap
 from warpwright.emulate.variant.check_plan import Difference
 from warpwright.emulate.variant.host_lines import HostLines
@@ -61,8 +63,12 @@ def check(
     if not launch.own_stream:
         text = f"{kernel.name} is launched on the default stream, not on the caller's"
         findings.append(Finding("launch", "\n  ".join([text, *lines.of_launch()]), about="stream"))
+    refused = list(misshapen(Shape(**vars(launch))))
+    if refused:
+        text = f"{kernel.name} is launched as no device takes it: {'; '.join(refused)}"
+        findings.append(Finding("launch-refused", "\n  ".join([text, *lines.of_launch()]), about="shape"))
     whole = len(maps.found) == len(parameters)
-    return Checked(maps.found, tuple(findings), tuple(differences), whole)
+    return Checked(maps.found, tuple(findings), tuple(differences), whole and not refused)
 
 
 def _values(

@@ -22,6 +22,9 @@ from warpwright.plan.types import Argument, Plan
 
 __all__ = ["Operand", "Operands", "place"]
 
+#: Bytes from which on a tensor is there in part where only parts are used.
+_PART = 1 << 22
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -107,7 +110,7 @@ def place(plan: Plan, problem: Problem, seed: int, parts: Sequence[Mapping[str, 
         strides = layout(argument, problem.extents, problem.padding, problem.odd_strides)
         element = dtype(argument.dtype)
         reach = 0 if 0 in shape else 1 + sum((e - 1) * s for e, s in zip(shape, strides, strict=True))
-        large = reach * element.bytes >= SPARSE
+        large = reach * element.bytes >= (_PART if {} not in parts else SPARSE)
         integer = np.dtype(f"int{element.bits}")
         raw = sparse(reach * element.bytes).view(integer) if large else np.full(reach, element.poison, dtype=integer)
         view = np.lib.stride_tricks.as_strided(raw, shape, tuple(s * element.bytes for s in strides))

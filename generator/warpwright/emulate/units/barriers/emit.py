@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def _init(w: BlockWriter, n: Node) -> None:
     memory, count = n.instruction.operands
-    w.lines.append(f"mbarrier_init(f, {n.number}, {address_of(w, memory, n.number)}, {single(w, count, n.number)})")
+    address = address_of(w, memory, n.number, lanes=True)
+    w.lines.append(f"mbarrier_init(f, {n.number}, {address}, {single(w, count, n.number)})")
 
 
 def _inval(w: BlockWriter, n: Node) -> None:

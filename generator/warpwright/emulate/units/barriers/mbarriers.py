@@ -7,6 +7,8 @@ Functions that the translated code calls take the fiber and the number of the in
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from warpwright.emulate.machine.addresses import locate
@@ -183,12 +185,27 @@ def lookup(warp: Warp, number: int, cta: Cta, offset: int, known: int) -> MBarri
     return barrier
 
 
-def mbarrier_init(f: Fiber, number: int, address: int, count: int) -> None:
+def mbarrier_init(f: Fiber, number: int, addresses: Any, count: int) -> None:
+    """Each active lane initialises one; `addresses` is one address or 32."""
+    shared = isinstance(addresses, int)
+    every = [addresses] * f.mask.bit_count() if shared else addresses[f.lanes].tolist()
+    for address in sorted(set(every)):
+        _init(f, number, address, count, every.count(address))
+
+
+def _init(f: Fiber, number: int, address: int, count: int, lanes: int) -> None:
     warp = f.warp
     cta, offset = locate(f, number, address, False, 8, 8)
     if not 1 <= count <= COUNT_LIMIT:
         warp.machine.fault("mbarrier", warp, number, f"an arrival count of {count}: it must be 1..{COUNT_LIMIT}", True)
     barriers, mine, shadow = cta.own(MBarriers).at, warp.own(Fenced), cta.shadow
+    if lanes > 1:
+        text = (
+            f"{lanes} lanes initialise mbarrier {warp.machine.place(cta, offset)} at once: the first one makes it an"
+            " mbarrier,\n  which none of the others may initialise again\n"
+            "  what would mend it: one lane that does it (elect.sync)"
+        )
+        warp.machine.fault("mbarrier", warp, number, text)
     if offset in barriers:
         text = f"{barriers[offset]} is initialised again ({barriers[offset].state()})"
         warp.machine.fault("mbarrier", warp, number, text)

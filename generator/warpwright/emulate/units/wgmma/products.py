@@ -270,7 +270,7 @@ def _operand(
     cta, machine, number = last.cta, last.machine, ops[0].number
     operands = cta.own(TensorCore).operands
     first = descriptors[0]
-    start = first & 0x3FFF
+    start = min(d & 0x3FFF for d in descriptors)
     if first >> 49 & 7:
         machine.fault("wgmma", last, number, "a matrix descriptor with a base offset is not emulated", fatal=True)
     key, index, span = gather(descriptors, rows, kind, mn)

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 from warpwright.device.problem import Case
-from warpwright.dtypes import dtype
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.gemm.workload.edges import Edge, edge_of
 from warpwright.families.gemm.workload.problems import multiplication
@@ -23,8 +22,10 @@ from warpwright.plan.types import Plan
 __all__ = ["compared", "small"]
 
 _LONG_K = 4091  # prime: no tile divides it
-#: Tiles of the longest walk, if D stays below so many bytes: more than a counter of 8 bits counts.
-_TILES, _BYTES = 300, 1 << 24
+#: Tiles of K: more than a counter of 6 bits counts, and many rounds of the ring.
+_DEPTH = 67
+#: Clusters along the longest walk and across it, and batches: more than counters of 7, 5 and 4 bits count.
+_ALONG, _ACROSS, _BATCHES = 150, 41, 19
 
 
 def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[Case]:
@@ -38,8 +39,13 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
     # Each consumer must go round its tile loop at least twice; pingpong consumers take every other tile.
     tiles, batches = (4, 4) if t.schedule == "pingpong" else (3, 2)
     ends = itertools.count(1)  # subtiles in which D ends, the next one in each case
-    batched = edge.tail(next(ends))  # a subtile that begins where the last whole 16 bytes end
-    ragged, long_, extreme = (edge.mixed(next(ends)) for _ in range(3))
+    if edge.by_tma:
+        batched = edge.tail(next(ends))  # a subtile that begins where the last whole 16 bytes end
+        ragged, long_, extreme = (edge.mixed(next(ends)) for _ in range(3))
+        batch_short, extreme_short = 5, 3
+    else:  # one extent whole, the other one an element short: where a tile is just not one that needs no guard
+        ragged, long_ = edge.mixed(next(ends)), edge.mixed(next(ends))
+        batched, extreme, batch_short, extreme_short = along, along - 1, 1, 0
 
     def case(name: str, extents: tuple[int, int], depth: int, *seeds: int, **given: Any) -> Case:
         return Case(problem(name, *extents, depth, **given), 1, 1, seeds)
@@ -49,23 +55,27 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
         # The last tile holds nothing but what threads store; before it a whole one shows every accumulator.
         case("k_zero", edge.extents(along + edge.tail(0), across), 0, 2, fill="integer"),
         # K shorter than the ring, several tiles per CTA.
-        case("batch", edge.extents(batched, across - 5), k + 1, 1, l=batches, fill="integer", padding=2),
+        case("batch", edge.extents(batched, across - batch_short), k + 1, 1, l=batches, fill="integer", padding=2),
         # Ragged in every extent; several clusters in flight, of which some compute one tile more than others.
         replace(
             case("ragged", edge.extents(along + ragged, 2 * across + half + 1), 2 * k + k // 2 + 3, 3),
             clusters=4,
             resident=0,
         ),
-        # Aligned, several tiles per CTA, each of one stage more than the ring: the ring's ends fall inside tiles.
-        case("tiles", (cluster[0], tiles * cluster[1]), (t.stages + 1) * k, 1, 2, fill="integer"),
-        # K much longer than the ring.
-        case("k_long", edge.extents(long_, half + 3), (2 * t.stages + 2) * k - 5, 3, fill="integer"),
+        # Aligned, several tiles per CTA, each of a few stages more than the ring: the ring's ends fall inside tiles,
+        # and a step too few at each tile's end never comes out right again.
+        case("tiles", (cluster[0], tiles * cluster[1]), (t.stages + 1 + (t.stages > 2)) * k, 1, fill="integer"),
+        # K much longer than the ring, and than 6 bits count.
+        case("k_long", edge.extents(long_, half + 3), max(_DEPTH, 2 * t.stages + 2) * k - 5, 3, fill="integer"),
         # NaN, infinities, overflow, subnormals, -0 in every operand.
-        case("extreme", edge.extents(extreme, across - 3), k + 5, 2, fill="extreme"),
-        _walk(t, edge, dtype(next(a.dtype for a in plan.arguments if a.output)).bytes),
+        case("extreme", edge.extents(extreme, across - extreme_short), k + 5, 2, fill="extreme"),
+        _walk(t, edge),
     ]
     for scalar in sorted({*switches}):
         cases.append(case(f"{scalar}_zero", edge.extents(edge.tail(next(ends)), half + 1), k, 3, zero=(scalar,)))
+    for scalar in sorted({*scalars} - {*switches}):
+        extents = edge.extents(edge.mixed(next(ends)), half + 3)
+        cases.append(case(f"{scalar}_zero", extents, 8, 1, fill="integer", zero=(scalar,)))
     for scalar in sorted({*scalars}):
         extents = edge.extents(edge.mixed(next(ends)), half + 3)
         cases.append(case(f"{scalar}_special", extents, 8, 1, fill="integer", special=(scalar,)))
@@ -75,32 +85,34 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
     return cases
 
 
-def _walk(t: GemmDesign, edge: Edge, element_bytes: int) -> Case:
+def _walk(t: GemmDesign, edge: Edge) -> Case:
     """A long walk over the raster, of which one cluster goes its own way, up to the very last tile.
 
-    More tiles than 16, 64 and, if D does not grow too large, 256, more than 64 of them in each of two batches; many
-    bands, the last one ragged; two columns of tiles, of the second of which only a few elements exist; more tiles of
-    one stage each than the ring has stages.
+    So many tiles that no counter of 16 bits holds their number, in many batches; many bands, the last one ragged; many
+    columns, of the last of which only a few elements exist; more tiles of one stage each than the ring has stages.
     """
     sides = {"M": t.tile_m * t.cluster_m, "N": t.tile_n * t.cluster_n}
     walk, other = ("M", "N") if t.raster == "m" else ("N", "M")
-    column = sides[other] + (edge.mixed(0) if other == edge.mode else 5)
-    batches = 2
-    longest = max(34, min(_TILES // 2, _BYTES // (sides[walk] * column * element_bytes)) // batches)
+    column = (_ACROSS - 1) * sides[other] + (edge.mixed(0) if other == edge.mode else 5)
+    across = -(-column // sides[other])
     rest = min(3, t.group - 1)  # clusters of the last band
-    bands = (longest - rest) // t.group
-    count = bands * t.group + rest if bands else longest
-    row = (count - 1) * sides[walk] + (edge.mixed(1) if walk == edge.mode else 7)
+    bands = (_ALONG - rest) // t.group
+    along = bands * t.group + rest if bands else _ALONG
+    row = (along - 1) * sides[walk] + (edge.mixed(1) if walk == edge.mode else 7)
     m, n = (row, column) if walk == "M" else (column, row)
-    last = 2 * count * batches - 1
-    counts, column_at = ((count, 2, batches), 1) if walk == "M" else ((2, count, batches), 0)
-    clusters = next(
-        step
-        for step in range(last // max(3, t.stages + 1), 0, -1)
-        if len({tile_of(t, counts, number)[column_at] for number in range(last % step, last + 1, step)}) == 2
-    )
-    only = (last % clusters,) if t.persistent else (0, last // 3, last - 1, last)
-    return Case(multiplication("walk", m, n, 16, batches, fill="integer"), clusters, 0, (2,), only)
+    counts, column_at = ((along, across, _BATCHES), 1) if walk == "M" else ((across, along, _BATCHES), 0)
+    last = along * across * _BATCHES - 1
+    problem = multiplication("walk", m, n, 16, _BATCHES, fill="integer")
+    if not t.persistent:
+        return Case(problem, 1, 0, (2,), (0, last // 3, last - 1, last))
+
+    def columns(step: int) -> list[int]:
+        return [tile_of(t, counts, number)[column_at] for number in range(last % step, last, step)]
+
+    steps = range(last // max(6, t.stages + 1), 0, -1)
+    # Few columns and many, in tiles that are whole.
+    clusters = next(step for step in steps if min(columns(step)) < 4 and max(columns(step)) in range(32, across - 1))
+    return Case(problem, clusters, 0, (2,), (last % clusters,))
 
 
 def compared(cases: Sequence[Case]) -> list[Case]:
@@ -116,6 +128,6 @@ def compared(cases: Sequence[Case]) -> list[Case]:
         if given.name == "k_long":
             sizes = tuple((mode, _LONG_K if mode == "K" else extent) for mode, extent in given.sizes)
             given = replace(given, name="k_long_normal", sizes=sizes, fill="normal")
-        if given.name in ("tiles", "ragged", "k_long_normal", "extreme") or given.zero:
+        if given.name in ("tiles", "ragged", "k_long_normal", "extreme") or (given.zero and given.fill == "normal"):
             chosen.append(replace(case, problem=given, seeds=case.seeds[:1]))
     return chosen

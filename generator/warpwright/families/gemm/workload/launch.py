@@ -65,4 +65,47 @@ def huge(design: GemmDesign) -> list[Case]:
     if design.persistent:  # else the grid has as many clusters, beyond what a device takes
         longest = {"long_m": (_LARGEST, 8, 8), "long_n": (8, _LARGEST, 8), "long_k": (8, 8, _LARGEST)}
         found += [problem(name, *extents) for name, extents in longest.items()]
-    return [Case(each, _LIMIT, 0, ()) for each in found]
+    return [*(Case(each, _LIMIT, 0, ()) for each in found), *_residues(design), *_empty(design), *_grids(design)]
+
+
+def _residues(d: GemmDesign) -> list[Case]:
+    """Extents below, at and above multiples of what they are divided by: 1, alignment, tile, cluster tile, ring."""
+    m, n, k = d.tile_m * d.cluster_m, d.tile_n * d.cluster_n, d.tile_k
+
+    def around(*units: int) -> list[int]:
+        return [at for unit in units for at in (unit - 1, unit, unit + 1) if at > 0]
+
+    modes = (
+        around(1, 8, d.tile_m, m, 2 * m, 3 * m, 9 * m),
+        around(1, 8, d.tile_n, n, 2 * n, 3 * n, 9 * n),
+        around(1, 8, k, 2 * k, d.stages * k, (d.stages + 1) * k),
+        (1, 2, 3, 5),
+    )
+    m_, n_, k_, l_ = modes
+    count = max(map(len, modes))
+    cases = []
+    for at in range(2 * count):  # twice through each mode, beside other extents of the other modes
+        turn = at // count
+        m, n = m_[at % len(m_)], n_[(at + 4 + turn) % len(n_)]
+        k, batches = k_[(at + 7) % len(k_)], l_[(at + turn) % len(l_)]
+        cases.append(Case(multiplication(f"residues_{at}", m, n, k, batches, padding=at % 3), _LIMIT, 0, ()))
+    return cases
+
+
+def _empty(d: GemmDesign) -> list[Case]:
+    """Without rows, columns, batches: nothing is launched. Without K: the kernel is."""
+    whole = (d.tile_m + 1, d.tile_n + 1, d.tile_k + 1, 2)
+    chosen = [(axis,) for axis in range(4)] + [(0, 1), (0, 2), (1, 2), (2, 3), (0, 1, 2, 3)]
+    cases = []
+    for zeros in chosen:
+        m, n, k, batches = (0 if axis in zeros else extent for axis, extent in enumerate(whole))
+        name = "empty_" + "".join("mnkl"[axis] for axis in zeros)
+        cases.append(Case(multiplication(name, m, n, k, batches), _LIMIT, 0, ()))
+    return cases
+
+
+def _grids(d: GemmDesign) -> list[Case]:
+    """As many tiles as the grid may have clusters, one fewer and one more; grids of one cluster, and of many."""
+    m, n = d.tile_m * d.cluster_m, d.tile_n * d.cluster_n
+    limits = (1, 2, 14, 15, 16, 29, 30, 31, 1 << 20)
+    return [Case(multiplication(f"grid_{limit}", 3 * m, 5 * n, 9, 2), limit, 0, ()) for limit in limits]

@@ -35,14 +35,18 @@ def multiply(xp: Xp, a: Array, b: Array, exact: bool) -> Product:
 def scalar_value(name: str, fill: str, zero: tuple[str, ...], special: tuple[str, ...], switch: bool) -> float:
     """Return a scalar operand's value: an integer where the problem's operands are, zero where the problem says so.
 
-    One that is `special` is infinite; NaN if it is the `switch` that turns an operand off, for NaN is not zero.
+    Beside one that is zero the others are 1. One that is `special` is infinite; NaN if it is the `switch` that turns an
+    operand off, for NaN is not zero.
     """
     if name in zero:
         return 0.0
     if name in special:
         return float("nan") if switch else float("-inf")
-    table = {"alpha": 0.8125, "beta": -1.3} if fill == "normal" else {"alpha": 2.0, "beta": -3.0}
-    return float(np.float32(table.get(name, 1.25 if fill == "normal" else 2.0)))
+    if zero:
+        return 1.0
+    # Of the random ones no 16-bit dtype holds any.
+    table = {"alpha": 0.1, "beta": -1.3} if fill == "normal" else {"alpha": 2.0, "beta": -3.0}
+    return float(np.float32(table.get(name, 1.3 if fill == "normal" else 2.0)))
 
 
 def sample_rows(m: int, stride: int = 61) -> list[int]:
