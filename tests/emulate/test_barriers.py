@@ -226,3 +226,17 @@ def test_lanes_initialise_mbarriers_of_their_own_and_none_of_another_s() -> None
     outcome = launch(" mbarrier.init.shared::cta.b64 [%r1], 1;\n")
     assert outcome.kinds == ["mbarrier"]
     assert "32 lanes initialise mbarrier" in outcome.message("mbarrier")
+
+
+def test_memory_of_an_mbarrier_that_is_gone_holds_nothing() -> None:
+    body = INIT.format(count=1) + " @%p1 mbarrier.inval.shared::cta.b64 [%r1];\n{}"
+    read = " @%p1 ld.shared.b32 %r9, [%r1];\n"
+    assert launch(body.format(" @%p1 st.shared.b32 [%r1], 1;\n" + read)).kinds == []
+    assert launch(body.format(read)).kinds == ["uninitialised-read"]
+
+
+def test_every_store_over_an_mbarrier_is_told() -> None:
+    """Of 16 bytes it takes 8: the first store of all of them does not make it ordinary memory."""
+    store = " @%p1 st.shared.v4.b32 [%r1], {%r0, %r0, %r0, %r0};\n"
+    small = " @%p1 st.shared.b32 [%r1+8], 1;\n"
+    assert launch(INIT.format(count=1) + store + small + store).kinds == ["mbarrier", "mbarrier"]

@@ -241,3 +241,13 @@ def test_each_deleted_wait_is_noticed() -> None:
             survivors.add(mutant.name)
     # Without the guard every lane stores the same bytes to the same place.
     assert survivors == {"delete bar.sync #1", "no guard of cp.async.bulk.global.shared::cta.bulk_group #1"}
+
+
+@pytest.mark.parametrize("store", ["", f"@%p2 {S2G} [%rd1], [%r1], 16;\n cp.async.bulk.commit_group;\n {DRAIN}"])
+@pytest.mark.parametrize(("fence", "found"), [(FENCE, set()), ("", {"race"})])
+def test_a_load_over_what_threads_have_read_needs_a_fence(store: str, fence: str, found: set[str]) -> None:
+    """That a store has read the same bytes since, which needs none, and was waited for, says nothing of the threads."""
+    body = BEGIN + " @%p1 st.shared.v4.b32 [%r1], {1, 2, 3, 4};\n" + FENCE + " bar.sync 0;\n"
+    body += " ld.shared.b32 %r9, [%r1];\n bar.sync 0;\n" + store + fence
+    body += ISSUE.format(load=f"{G2S} [%r1], [%rd0], 16, [%r1+2048];", expected=16)
+    assert kinds(body) == found

@@ -136,3 +136,28 @@ def test_global_accesses() -> None:
         assert f"[%rd22+{offset}]" in outcome.message(kind)
     outcome = launch(body.format(offset=128), {"a": data, "o": data.copy()}, out=["a", "o"])
     assert outcome.kinds == ["global-bounds", "global-bounds"]  # both loads of what is an output only
+
+
+def both_ways(body: str, threads: int) -> list[set[str]]:
+    """What each of several schedules finds."""
+    return [set(launch(body, threads=threads, seed=seed).kinds) for seed in range(6)]
+
+
+def test_stores_meet_those_who_have_read() -> None:
+    """Warp 0 writes rows that warp 1 reads before the next barrier: a race, whoever comes first."""
+    rows = "".join(f" st.shared.b32 [%r5+{128 * i}], %r0;\n" for i in range(2))
+    body = " and.b32 %r4, %r0, 31;\n shl.b32 %r5, %r4, 2;\n add.s32 %r5, %r1, %r5;\n setp.ge.u32 %p1, %r0, 32;\n"
+    body += " @%p1 bra FIRST;\n" + rows + "FIRST:\n bar.sync 0;\n @%p1 bra READ;\n" + rows + " bra END;\nREAD:\n"
+    body += " ld.shared.b32 %r20, [%r5];\n ld.shared.b32 %r21, [%r5+128];\nEND:\n"
+    assert calls(body) == ["shared_stores", "shared_stores", "shared_loads"]
+    assert both_ways(body, 64) == [{"race"}] * 6
+
+
+def test_loads_meet_every_atomic_before_them() -> None:
+    """Warp 3 reads two words that all have added to: the last addition may be its own."""
+    body = " setp.ne.u32 %p1, %r0, 0;\n @!%p1 st.shared.b32 [%r1], 0;\n @!%p1 st.shared.b32 [%r1+4], 0;\n bar.sync 0;\n"
+    body += " red.shared.add.u32 [%r1], 1;\n red.shared.add.u32 [%r1+4], 1;\n shr.u32 %r2, %r0, 5;\n"
+    body += " setp.ne.u32 %p2, %r2, 3;\n @%p2 bra OFF;\n and.b32 %r4, %r0, 1;\n shl.b32 %r5, %r4, 2;\n"
+    body += " add.s32 %r5, %r1, %r5;\n ld.shared.b32 %r9, [%r5];\n ld.shared.b32 %r10, [%r5];\nOFF:\n"
+    assert "shared_loads" in calls(body)
+    assert both_ways(body, 128) == [{"race"}] * 6

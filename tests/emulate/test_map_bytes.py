@@ -64,6 +64,14 @@ def test_encoded_maps_of_the_tests_are_what_they_mean(meaning: TensorMap) -> Non
     assert decode(encoded(meaning)) == meaning
 
 
+def test_the_widest_strides() -> None:
+    """Of 40 bits, of which four lie apart from the others."""
+    widest = TensorMap(
+        16, (8, 2, 2, 2, 2), tuple((1 << 40) - 16 * i for i in range(1, 5)), (8, 1, 1, 1, 1), 2, type="f16"
+    )
+    assert decode(encoded(widest)) == widest
+
+
 def test_maps_of_the_dsl() -> None:
     wide = decode(dsl("12632c0040000000", 64))  # of f16, in a layout with the swizzle S<2, 5, 2>
     assert wide == TensorMap(1 << 32, (384, 256), (1024,), (64, 8), 2, "128B/32B", type="f16")

@@ -158,6 +158,7 @@ class GlobalOrder:
         visible = warp.known if coherent else 0
         if asynchronous:  # what was fenced for global memory, or needed no fence
             visible = warp.known & order.fenced_global | warp.known_async & ~order.fenced_shared
+            known = visible | 1 << event
         for other, byte in tracked.access((event, known, number, starts, size, write), visible):
             self._report(warp, number, tracked, event, other, byte, write, asynchronous, coherent)
 

@@ -126,7 +126,10 @@ class Order:
         return len(self.events) - 1
 
     def with_reader(self, readers: int, event: int, known: int) -> int:
-        """The set `readers` plus `event`, less those that the event is itself ordered after."""
+        """The set `readers` plus `event`, less those that the event is itself ordered after.
+
+        `known`: as its proxy sees it. Who learns that a copy has read does not see the ordinary reads before it.
+        """
         key = readers, event
         found = self.added.get(key)
         if found is None:

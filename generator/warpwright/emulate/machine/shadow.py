@@ -59,14 +59,14 @@ class Shadow:
 
     # -- accesses ---------------------------------------------------------------------------------------------
 
-    def read(self, cells: Cells, event: int, known: int, visible: int, number: int) -> Bad:
+    def read(self, cells: Cells, event: int, visible: int, number: int) -> Bad:
         """Note a read of whole cells by `event`, and return what it races with.
 
-        `known` is what the reader knows at all, `visible` the part that its proxy sees.
+        `visible` is what the reader's proxy sees of what is known.
         """
         self.order.events[event].log.append((number, cells, False))
         states = self.state[cells]
-        return self._read(cells, states, distinct(states), event, known, visible)
+        return self._read(cells, states, distinct(states), event, visible)
 
     def write(self, cells: Cells, event: int, visible: int, number: int) -> Bad:
         """Note a write of whole cells by `event`, and return what it races with."""
@@ -80,9 +80,9 @@ class Shadow:
         bad: Bad = []
         if place.cells is not None:
             states = self.state[place.cells]
-            bad = self._read(place.cells, states, distinct(states), event, known, known)
+            bad = self._read(place.cells, states, distinct(states), event, known)
         if place.offsets is not None:
-            bad += self._read_bytes(place.offsets, event, known, known)
+            bad += self._read_bytes(place.offsets, event, known)
         return bad
 
     def write_place(self, place: Place, event: int, known: int, entries: Iterable[Entry]) -> Bad:
@@ -125,7 +125,7 @@ class Shadow:
             if written:
                 table[index] = (event + 1) << 32
             else:
-                self._note_read(table, index, 1, states, values, event, known, known)
+                self._note_read(table, index, 1, states, values, event, known)
         order.events[event].log.append(entry)
         return True
 
@@ -134,23 +134,22 @@ class Shadow:
         states = self.state[cells]
         return states, distinct(states)
 
-    def read_seen(self, cells: Cells, seen: tuple[Array, Iterable[int]], event: int, known: int, visible: int,
-                  number: int) -> Bad:  # fmt: skip
+    def read_seen(self, cells: Cells, seen: tuple[Array, Iterable[int]], event: int, visible: int, number: int) -> Bad:
         """`read` for who has looked at the cells already: `seen`."""
         self.order.events[event].log.append((number, cells, False))
-        return self._read(cells, *seen, event, known, visible)
+        return self._read(cells, *seen, event, visible)
 
     # -- whole cells ------------------------------------------------------------------------------------------
 
-    def _read(self, cells: Cells, states: Array, values: Iterable[int], event: int, known: int, visible: int) -> Bad:
+    def _read(self, cells: Cells, states: Array, values: Iterable[int], event: int, visible: int) -> Bad:
         if SPLIT in values:
             whole, offsets = _parts(cells, states)
-            bad = self._read_bytes(offsets, event, known, visible)
+            bad = self._read_bytes(offsets, event, visible)
             if len(whole):
                 states = self.state[whole]
-                bad += self._read(whole, states, distinct(states), event, known, visible)
+                bad += self._read(whole, states, distinct(states), event, visible)
             return bad
-        return self._note_read(self.state, cells, self.size, states, values, event, known, visible)
+        return self._note_read(self.state, cells, self.size, states, values, event, visible)
 
     def _write(self, cells: Cells, states: Array, values: Iterable[int], event: int, visible: int) -> Bad:
         if SPLIT in values:
@@ -185,10 +184,10 @@ class Shadow:
             self._split_cell(cell)
         return table
 
-    def _read_bytes(self, offsets: Array, event: int, known: int, visible: int) -> Bad:
+    def _read_bytes(self, offsets: Array, event: int, visible: int) -> Bad:
         table = self.split(offsets)
         states = table[offsets]
-        return self._note_read(table, offsets, 1, states, distinct(states), event, known, visible)
+        return self._note_read(table, offsets, 1, states, distinct(states), event, visible)
 
     def _write_bytes(self, offsets: Array, event: int, visible: int) -> Bad:
         table = self.split(offsets)
@@ -202,7 +201,7 @@ class Shadow:
     # -- both -------------------------------------------------------------------------------------------------
 
     def _note_read(self, table: Array, index: Cells, size: int, states: Array, values: Iterable[int], event: int,
-                   known: int, visible: int) -> Bad:  # fmt: skip
+                   visible: int) -> Bad:  # fmt: skip
         bad, changes = [], []
         for value in values:
             if value == HELD:
@@ -212,7 +211,7 @@ class Shadow:
             writer = (value >> 32) - 1
             if writer < 0 or not (visible >> writer & 1 or writer == event):
                 bad.append((writer, size * _first(index, states, value)))
-            changes.append((value, (value & ~LOW) | self.order.with_reader(value & LOW, event, known)))
+            changes.append((value, (value & ~LOW) | self.order.with_reader(value & LOW, event, visible)))
         if len(changes) == 1:
             table[index] = changes[0][1]
         else:

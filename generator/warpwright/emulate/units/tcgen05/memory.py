@@ -136,7 +136,7 @@ def access(memory: TensorMemory, warp: Warp, number: int, cells: Cells, event: i
     if write:
         bad = memory.shadow.write(cells, event, visible, number)
     else:
-        bad = memory.shadow.read(cells, event, visible, visible, number)
+        bad = memory.shadow.read(cells, event, visible, number)
     machine = warp.machine
     for other, cell in bad:
         _report(machine, memory, warp, number, other, cell, event, write)

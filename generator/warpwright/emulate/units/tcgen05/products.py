@@ -203,7 +203,7 @@ def _operand(warp: Warp, number: int, cta: Cta, descriptor: int, rows: int, kind
         text = f"the matrix descriptor {descriptor:#x} reaches outside the shared memory of CTA {cta}"
         machine.fault("shared-bounds", warp, number, text, fatal=True)
     cells: Any = slice(base + low, base + high) if isinstance(span, slice) else span + base
-    bad = cta.shadow.read(cells, event, warp.known, warp.known_async, number)
+    bad = cta.shadow.read(cells, event, warp.known_async, number)
     if bad:
         machine.check_order(bad, cta, event, warp, number, False, True)
     values = convert(cta.chunks[index + base], kind)

@@ -136,7 +136,7 @@ def begin_fill(f: Fiber, number: int, event: int, cells: Cells, places: list[tup
 def begin_read(f: Fiber, number: int, event: int, cells: Cells) -> None:
     """Note the reads of a store from `cells` of the warp's own CTA."""
     cta = f.warp.cta
-    bad = cta.shadow.read(cells, event, *f.knows(), number)
+    bad = cta.shadow.read(cells, event, f.knows()[1], number)
     if bad:
         f.warp.machine.check_order(bad, cta, event, f.warp, number, False, True)
 

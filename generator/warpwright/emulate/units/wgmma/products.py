@@ -54,7 +54,6 @@ class Operation:
     b: int
     accumulate: bool
     known: int
-    known_any: int
     arrived: int = 1
     parts: dict[int, Array] = field(default_factory=dict)  # 16 rows of A by each warp, where it is in registers
 
@@ -133,9 +132,9 @@ def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: i
             machine.fault("wgmma-registers", warp, number, text)
         accumulators.unfenced[fragment] = False
         accumulators.readers[fragment] = mine.issued
-    known, known_async = f.each_knows() if warp.apart else (warp.known, warp.known_async)
+    known = f.each_knows()[1] if warp.apart else warp.known_async
     if at == len(queue.ops):
-        queue.ops.append(Operation(number, shape, a, b, bool(accumulate), known_async, known))
+        queue.ops.append(Operation(number, shape, a, b, bool(accumulate), known))
         _hold(queue.ops[at], warp, held)
         return
     op = queue.ops[at]
@@ -147,8 +146,7 @@ def wgmma_mma(f: Fiber, number: int, shape: Shape, a: int, b: int, accumulate: i
         )
         machine.fault("wgmma", warp, number, text, fatal=True)
     op.arrived += 1
-    op.known &= known_async
-    op.known_any &= known
+    op.known &= known
 
 
 def _hold(op: Operation, warp: Warp, held: Array | None) -> None:
@@ -235,7 +233,7 @@ def _execute(queue: Queue, at: int, last: Warp) -> None:
 
 
 def _joins(first: Operation, other: Operation) -> bool:
-    same = first.shape == other.shape and first.known == other.known and first.known_any == other.known_any
+    same = first.shape == other.shape and first.known == other.known
     return same and other.accumulate and (first.a ^ other.a) >> 14 == 0 and (first.b ^ other.b) >> 14 == 0
 
 
@@ -282,7 +280,7 @@ def _operand(
         machine.fault("shared-bounds", last, number, text, fatal=True)
     cells = slice(base + low, base + high) if isinstance(span, slice) else span + base
     seen = cta.shadow.seen(cells)
-    bad = cta.shadow.read_seen(cells, seen, event, ops[0].known_any, ops[0].known, number)
+    bad = cta.shadow.read_seen(cells, seen, event, ops[0].known, number)
     if bad:
         machine.check_order(bad, cta, event, last, number, False, True)
     # the two consumer warpgroups share B: keep its conversion for as long as nothing else is written there
