@@ -309,6 +309,31 @@ END:
     assert found(body.replace(" bar.warp.sync -1;\n", "")) == {"race"}
 
 
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        (" atom.relaxed.gpu.global.add.u32 %r9, [%rd1], 1;\n", set()),
+        (" st.relaxed.gpu.global.b32 [%rd1], 2;\n", {"race"}),
+    ],
+)
+def test_what_ends_a_release_sequence(second: str, expected: set[str]) -> None:
+    """PTX ISA, "Release sequence": atomic operations go on with what was released, a store begins anew."""
+    spin = "{0}:\n ld.relaxed.gpu.global.b32 %r8, [%rd1];\n setp.ne.u32 %p3, %r8, {1};\n @%p3 bra {0};\n"
+    body = " setp.ne.u32 %p1, %r0, 0;\n @%p1 bra END;\n mov.u32 %r3, %ctaid.x;\n setp.eq.u32 %p2, %r3, 0;\n"
+    body += " @%p2 bra FIRST;\n setp.eq.u32 %p2, %r3, 1;\n @%p2 bra SECOND;\n" + spin.format("LAST", 2)
+    body += " ld.acquire.gpu.global.b32 %r8, [%rd1];\n ld.global.b32 %r9, [%rd0];\n bra END;\n"
+    body += "FIRST:\n st.global.b32 [%rd0], 7;\n" + RELEASE + " bra END;\nSECOND:\n" + spin.format("SEEN", 1)
+    assert kinds(body + second + "END:\n", threads=32, grid=3) == expected
+
+
+def test_every_atomic_of_global_memory_must_be_ordered_before_a_read() -> None:
+    """The last addition may be the reader's own."""
+    body = " red.global.add.u32 [%rd0], 1;\n shr.u32 %r2, %r0, 5;\n setp.ne.u32 %p2, %r2, 3;\n @%p2 bra OFF;\n"
+    body += " ld.global.b32 %r9, [%rd0];\nOFF:\n"
+    for seed in range(6):
+        assert set(launch(body, {"w": np.zeros(64, np.uint32)}, threads=128, seed=seed).kinds) == {"race"}
+
+
 def test_what_never_meets_is_not_looked_at() -> None:
     """Every CTA reads one part and writes another; and what two CTAs write beside each other is no race."""
     body = " mov.u32 %r3, %ctaid.x;\n mul.wide.u32 %rd20, %r3, 2;\n add.s64 %rd21, %rd0, %rd20;\n mov.b16 %rs1, 1;\n"

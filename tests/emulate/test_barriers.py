@@ -240,3 +240,16 @@ def test_every_store_over_an_mbarrier_is_told() -> None:
     store = " @%p1 st.shared.v4.b32 [%r1], {%r0, %r0, %r0, %r0};\n"
     small = " @%p1 st.shared.b32 [%r1+8], 1;\n"
     assert launch(INIT.format(count=1) + store + small + store).kinds == ["mbarrier", "mbarrier"]
+
+
+def test_a_barrier_is_not_invalidated_while_somebody_waits() -> None:
+    body = INIT.format(count=1) + " setp.lt.u32 %p2, %r0, 32;\n @%p2 bra WAITER;\n setp.ne.u32 %p3, %r0, 32;\n"
+    body += " @!%p3 mbarrier.inval.shared::cta.b64 [%r1];\n bra END;\nWAITER:" + WAIT.format(parity=0) + "END:\n"
+    found = [f.message for seed in range(6) for f in launch(body, threads=64, seed=seed).result.findings]
+    assert any("is invalidated while warps wait for it" in message for message in found)
+
+
+def test_a_barrier_of_the_cta_counts_warps_that_are_there() -> None:
+    body = " setp.ge.u32 %p1, %r0, 32;\n @%p1 ret;\n bar.sync 0;\n"
+    for seed in range(4):
+        assert launch(body, threads=96, seed=seed).kinds == []

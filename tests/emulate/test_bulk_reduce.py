@@ -213,3 +213,8 @@ def test_prefetches_are_of_what_is_there() -> None:
 def test_tensor_copies_that_are_named(opcode: str) -> None:
     with pytest.raises(UnsupportedInstruction, match=opcode.split()[0]):
         launch(f" {opcode};\n".replace("MANY", "%r20, %r20, %r20, %r20, %r20"))
+
+
+@pytest.mark.parametrize(("where", "found"), [("", set()), (".global", set()), (".shared::cta", {"race"})])
+def test_a_fence_of_another_memory_is_none(where: str, found: set[str]) -> None:
+    assert through_memory(f" fence.proxy.async{where};\n bar.warp.sync -1;\n") == found

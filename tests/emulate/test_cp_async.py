@@ -222,3 +222,39 @@ def test_copies_in_flight_at_the_end(tail: str, found: set[str]) -> None:
     if found:
         lacks = "cp.async.wait_group by" if tail.startswith(COMMIT) else "cp.async.commit_group and cp.async.wait_group"
         assert f"what would keep it: {lacks}" in run(body)[0].message("exit")
+
+
+WITH_BARRIER = """
+ setp.ne.u32 %p1, %r0, 0;
+ @!%p1 mbarrier.init.shared::cta.b64 [%r1+2048], {count};
+ bar.sync 0;
+"""
+SEEN = "LOOP:\n mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1+2048], 0;\n @!%p3 bra LOOP;\n"
+
+
+@pytest.mark.parametrize(("at", "found"), [(0, set()), (512, {"race"})])
+def test_an_arrival_is_of_the_copies_before_it(at: int, found: set[str]) -> None:
+    body = WITH_BARRIER.format(count=32) + COPY + " cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+2048];\n"
+    body += COPY.replace("[%r3]", "[%r3+512]") + SEEN + f" ld.shared.b32 %r9, [%r3+{at}];\n cp.async.wait_all;\n"
+    assert kinds(body, threads=32) == found
+
+
+@pytest.mark.parametrize(("fence", "found"), [("", {"race"}), (" fence.proxy.async.shared::cta;\n", set())])
+def test_what_was_copied_is_fenced_for_the_other_proxy(fence: str, found: set[str]) -> None:
+    """Copies of threads are accesses of the generic proxy, whatever tells that they are done."""
+    store = " @!%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 512;\n cp.async.bulk.commit_group;\n"
+    store += " cp.async.bulk.wait_group 0;\n"
+    arrive = " cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+2048];\n"
+    for body in (
+        WITH_BARRIER.format(count=32) + COPY + arrive + SEEN,
+        WITH_BARRIER.format(count=1) + COPY + COMMIT + WAIT,
+    ):
+        assert kinds(body + fence + SYNC + store, threads=32) == found
+
+
+@pytest.mark.parametrize(("sync", "found"), [("", {"race"}), (" bar.warp.sync -1;\n", set())])
+def test_a_lane_hands_on_its_own_copies_alone(sync: str, found: set[str]) -> None:
+    """Each lane has waited for its own; what lane 0 then releases is lane 16's only behind a barrier of the warp."""
+    body = WITH_BARRIER.format(count=1) + " setp.ge.u32 %p2, %r0, 32;\n @%p2 bra LOOP;\n" + COPY + COMMIT + WAIT + sync
+    body += " @!%p1 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n bra END;\n" + SEEN
+    assert kinds(body + " ld.shared.b32 %r9, [%r1+256];\nEND:\n") == found

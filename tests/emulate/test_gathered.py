@@ -161,3 +161,16 @@ def test_loads_meet_every_atomic_before_them() -> None:
     body += " add.s32 %r5, %r1, %r5;\n ld.shared.b32 %r9, [%r5];\n ld.shared.b32 %r10, [%r5];\nOFF:\n"
     assert "shared_loads" in calls(body)
     assert both_ways(body, 128) == [{"race"}] * 6
+
+
+def test_the_last_of_two_stores_is_what_a_race_names() -> None:
+    body = " setp.ge.u32 %p1, %r0, 32;\n @%p1 bra READ;\n and.b32 %r4, %r0, 31;\n shl.b32 %r5, %r4, 2;\n"
+    body += " mov.b16 %rs1, 2;\n add.s32 %r5, %r1, %r5;\n st.shared.b32 [%r5], 1;\n st.shared.b16 [%r5], %rs1;\n"
+    body += " bra END;\nREAD:\n ld.shared.b32 %r9, [%r1];\nEND:\n"
+    lines = module_text(body).split("\n")
+    first, last, load = (
+        next(n for n, text in enumerate(lines, 1) if part in text) for part in ("%r5], 1", "%r5], %rs1", "%r9")
+    )
+    found = {f.lines for seed in range(8) for f in launch(body, threads=64, seed=seed).result.findings}
+    assert (load, last) in found
+    assert (load, first) not in found

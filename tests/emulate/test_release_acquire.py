@@ -231,3 +231,49 @@ END:
 """  # fmt: skip
     found = [launch(body, threads=64, seed=seed).kinds for seed in range(12)]
     assert ["mbarrier", "deadlock"] in found
+
+
+def test_a_proxy_fence_of_one_lane_is_of_what_it_knows() -> None:
+    for fence, found in (("@%p1 fence.proxy.async;", ["race"]), ("bar.warp.sync -1;\n @%p1 fence.proxy.async;", [])):
+        assert launch(BULK.format(fence=fence), {"o": np.zeros(512, np.uint8)}).kinds == found
+
+
+def test_a_barrier_of_some_lanes_says_nothing_of_the_others() -> None:
+    body = HAND_OVER.replace("[%r1+256], 32", "[%r1+256], 1").replace("ld.shared.b32 %r6, [%r1]", "{load}")
+    body = body.replace(" mbarrier.arrive", " @%p3 mbarrier.arrive")
+    half = "setp.ge.u32 %p5, %r0, 16;\n @%p5 bra REST;\n bar.warp.sync 65535;\nREST:\n"
+    parts = {"arrive": "", "wait": "", "acquire": "", "load": "ld.shared.b32 %r6, [%r1+64]"}
+    assert kinds(body.format(release=half, **parts), threads=64) == {"race"}
+    assert kinds(body.format(release="bar.warp.sync -1;", **parts), threads=64) == set()
+
+
+def test_a_relaxed_arrival_at_the_cluster_barrier_releases_nothing_itself() -> None:
+    """PTX ISA, "barrier.cluster": .relaxed gives no order of memory accesses; a fence before it does."""
+    body = """
+ mov.u32 %r3, %cluster_ctarank;
+ setp.ne.u32 %p2, %r3, 0;
+ @%p2 bra MEET;
+ mapa.shared::cluster.u32 %r5, %r1, 1;
+ st.shared::cluster.b32 [%r5], 7;
+MEET:
+ {fence}
+ barrier.cluster.arrive.{how}aligned;
+ barrier.cluster.wait.aligned;
+ @%p2 ld.shared.b32 %r6, [%r1];
+"""
+    for fence, how, found in (
+        ("", "", set()),
+        ("", "relaxed.", {"race"}),
+        ("fence.acq_rel.cluster;", "relaxed.", set()),
+        ("fence.acq_rel.cta;", "relaxed.", {"race"}),
+    ):
+        assert kinds(body.format(fence=fence, how=how), cluster=2) - {"exit"} == found
+
+
+def test_who_waits_for_a_relaxed_arrival_may_end() -> None:
+    """The arrival of a peer is over with the phase that it completes, whether it releases anything or not."""
+    body = ACROSS[: ACROSS.index("END:\n")] + "END:\n"
+    body = body.replace(" @%p3 st.shared::cluster.b32 [%r5], %r0;\n", "").replace(" ld.shared.b32 %r6, [%r1];\n", "")
+    parts = {"release": "", "wait": "acquire.cluster.", "acquire": ""}
+    assert kinds(body.format(arrive="relaxed.cluster.", **parts), cluster=2) == set()
+    assert kinds(body.format(arrive="release.cluster.", **parts), cluster=2) == set()
