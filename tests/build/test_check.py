@@ -112,6 +112,15 @@ def test_a_kernel_without_the_planned_mma_is_wrong(plan: Plan, facts: dict[str, 
     assert [(f.rule, f.found, f.wrong) for f in check(plan, facts)] == [("mma.sass", "none", True)]
 
 
+def test_bytes_that_are_announced_in_parts_add_up(plan: Plan, facts: dict[str, Any]) -> None:
+    ptx = facts["kernels"][0]["ptx"]
+    (expect, *rest) = ptx["expect_tx"]
+    ptx["expect_tx"] = [{**expect, "bytes": 12288}, {**expect, "bytes": 4096}, *rest]
+    assert rules(plan, facts) == []
+    ptx["expect_tx"][1]["bytes"] = 2048
+    assert set(rules(plan, facts)) == {"expect_tx.bytes[full]"}
+
+
 def test_bytes_that_are_no_constant_need_a_barrier_that_allows_them(plan: Plan, facts: dict[str, Any]) -> None:
     for expect in facts["kernels"][0]["ptx"]["expect_tx"]:
         expect["bytes"] = None

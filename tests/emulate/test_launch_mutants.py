@@ -46,8 +46,8 @@ def test_each_is_noticed(which: str, request: pytest.FixtureRequest) -> None:
     assert [trial.mutant.name for trial in done if trial.survived] == []
     kinds = {trial.mutant.name: trial.caught.partition(":")[0] for trial in done}
     for name, kind in kinds.items():
-        # A grid that is another one differs from the plan; where a part of it runs, the wrong tiles are computed.
-        due = {"tensor-map"} if "tensor map" in name else {"plan", "wrong-result"} if "grid" in name else {"launch"}
+        # A grid that is another one differs from the plan; none at all is refused.
+        due = {"tensor-map"} if "tensor map" in name else {"plan", "launch-refused"} if "grid" in name else {"launch"}
         assert kind in due, (name, kind, [t.caught for t in done if t.mutant.name == name])
 
 

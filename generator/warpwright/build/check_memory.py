@@ -68,17 +68,30 @@ def _announces(barrier: Barrier, count: int | None) -> bool:
     return count == barrier.transaction_bytes
 
 
+def _in_parts(plan: KernelPlan, facts: Facts) -> set[int]:
+    """Offsets at which several expect-tx, each of which announces too little, make up the bytes of the barrier."""
+    parts = dict[int, list[int]]()
+    for expect in facts["ptx"]["expect_tx"]:
+        barrier = _at(plan, expect["offset"])
+        if barrier and not _announces(barrier, expect["bytes"]):
+            parts.setdefault(expect["offset"], []).append(expect["bytes"] or 0)
+    due = {offset: barrier.transaction_bytes for offset in parts if (barrier := _at(plan, offset))}
+    return {offset for offset, made in parts.items() if all(made) and sum(made) == due[offset]}
+
+
 def _transactions(plan: KernelPlan, facts: Facts) -> Iterator[Finding]:
     """Every expect-tx announces the bytes of its barrier, and every barrier that counts bytes has one.
 
-    Bytes that are no constant are right where the last phases may bring fewer.
+    Bytes that are no constant are right where the last phases may bring fewer. Several that announce parts of a stage's
+    bytes are right where they make up the whole.
     """
     missing = {b.name: b for b in plan.barriers if b.kind == "mbarrier" and b.transaction_bytes}
     counting = list(missing.values())
+    shared = _in_parts(plan, facts)
     for expect in facts["ptx"]["expect_tx"]:
         barrier = _at(plan, expect["offset"])
         matching = [b for b in ([barrier] if barrier else counting) if _announces(b, expect["bytes"])]
-        if not matching:
+        if not matching and expect["offset"] not in shared:
             name = barrier.name if barrier else "?"
             allowed = {barrier.transaction_bytes} if barrier else {b.transaction_bytes for b in counting}
             found = "no constant" if expect["bytes"] is None else str(expect["bytes"])
