@@ -10,7 +10,7 @@ import pytest
 
 from warpwright.emulate import UnsupportedInstruction
 
-from .ptx_kit import launch
+from .ptx_kit import lanes, launch
 
 DTYPES: dict[str, Any] = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32, "e4m3": ml_dtypes.float8_e4m3fn,
@@ -151,3 +151,24 @@ def test_movmatrix_transposes() -> None:
 """
     assert launch(body, {"i": data, "o": out}, out=["o"]).kinds == []
     np.testing.assert_array_equal(out.view(np.uint16), data.reshape(8, 8).T.reshape(-1))
+
+
+@pytest.mark.parametrize(
+    ("opcode", "registers", "a", "b", "expected"),
+    [
+        # tf32 are the upper 19 bits of a register
+        ("f32.tf32.tf32.f32", (4, 4, 2), 0x3F801FFF, 0x3F801FFF, 0x41000000),
+        ("f32.tf32.tf32.f32", (4, 4, 2), 0x3F802000, 0x3F800000, 0x41002000),
+        # a NaN of any sign and payload becomes the one that a tensor core makes, in both halves
+        ("f16.f16.f16.f16", (2, 2, 1), 0xFE01FE01, 0x3C003C00, 0x7FFF7FFF),
+        ("f16.f16.f16.f16", (2, 2, 1), 0x7C007C00, 0x00000000, 0x7FFF7FFF),
+        ("f16.f16.f16.f16", (2, 2, 1), 0x7C007C00, 0xBC00BC00, 0xFC00FC00),
+    ],
+)
+def test_bits_that_do_not_count(opcode: str, registers: tuple[int, int, int], a: int, b: int, expected: int) -> None:
+    d, first, second = registers
+    lists = [[f"%r{20 + i}" for i in range(d)], ["%r2"] * first, ["%r3"] * second, ["%r4"] * d]
+    listed = ", ".join("{" + ", ".join(each) + "}" for each in lists)
+    body = f" mov.b32 %r2, {a};\n mov.b32 %r3, {b};\n mov.b32 %r4, 0;\n"
+    body += f" mma.sync.aligned.m16n8k8.row.col.{opcode} {listed};\n"
+    assert lanes(body, result=f"%r{19 + d}").tolist() == [expected] * 32
