@@ -364,3 +364,31 @@ def test_two_products_of_one_group_with_a_in_registers() -> None:
 def test_registers_of_a_belong_to_the_wgmma_until_the_wait(issue: str, kinds: set[str]) -> None:
     outcome, _, _ = held_a("f16", issue)
     assert set(outcome.kinds) == kinds
+
+
+KNOWN = """
+ setp.ne.b32 %p9, 0, 0;
+ shl.b32 %r6, %r0, 4;
+ add.s32 %r6, %r6, %r1;
+ {first}
+ wgmma.fence.sync.aligned;
+ MMA;
+ {between}
+ setp.eq.b32 %p9, 0, 0;
+ add.s64 %rd30, %rd30, 512;
+ MMA;
+ wgmma.commit_group.sync.aligned;
+ wgmma.wait_group.sync.aligned 0;
+"""
+
+
+@pytest.mark.parametrize(("barrier", "found"), [(" bar.sync 0;\n", []), ("", ["race"])])
+@pytest.mark.parametrize("when", ["first", "between"])
+def test_every_warp_must_know_what_its_own_wgmma_reads(when: str, barrier: str, found: list[str]) -> None:
+    """Each warp writes a part of A, for one of two products of a group: all four must know of all parts by then."""
+    at = 0 if when == "first" else 8192
+    write = f" st.shared.v4.b32 [%r6+{at}], {{0, 0, 0, 0}};\n fence.proxy.async.shared::cta;\n{barrier}"
+    issue = KNOWN.format(**{"first": "", "between": "", when: write})
+    image = np.zeros(32768, np.uint8)
+    outcome, _ = run_mma(image, descriptor(A_AT, 16, 1024, 1), descriptor(B_AT, 16, 1024, 1), 16, issue=issue)
+    assert outcome.kinds[:1] == found
