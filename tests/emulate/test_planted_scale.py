@@ -91,3 +91,8 @@ def test_bytes_of_a_bulk_copy_in_32_bits(plant: Planter) -> None:
         "cutlass.min(Int32(whole - first), STAGE_ELEMENTS) *",
     )
     assert cases(plant.planted(plan_point(copy_point()), edit)) == {"far"}
+
+
+def test_a_box_stored_where_nothing_is_whole(plant: Planter) -> None:
+    edit = ("if j * SUBTILE_N < whole:", "if j * SUBTILE_N <= whole:")
+    assert "tiny" in cases(plant.planted(gemm_plan(SMALL), edit))

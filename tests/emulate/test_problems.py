@@ -36,7 +36,7 @@ def check(plan: Plan) -> dict[str, Case]:
     if d.stages > 2:  # not one more than the ring has: then what a tile forgets at its end would be right again
         assert sizes["tiles"]["K"] // d.tile_k % d.stages > 1
     assert sizes["k_zero"]["K"] == 0
-    assert sizes["tiny"] == {"M": 1, "N": 8, "K": 8, "L": 1}
+    assert sizes["tiny"] == {"M": 1, "N": 3, "K": 8, "L": 1}
     assert {seed for case in found.values() for seed in case.seeds} == {1, 2, 3}
     assert {case.problem.fill for case in found.values()} == {"normal", "integer", "extreme"}
     _edges(plan, found)

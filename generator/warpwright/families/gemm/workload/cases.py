@@ -51,7 +51,8 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
         return Case(problem(name, *extents, depth, **given), 1, 1, seeds)
 
     cases = [
-        case("tiny", (1, 8), 8, 1, odd_strides=True),
+        # No whole 16 bytes in all of D: its map has some all the same, and a store through it would write beside D.
+        case("tiny", (1, 3), 8, 1, odd_strides=True),
         # The last tile holds nothing but what threads store; before it a whole one shows every accumulator.
         case("k_zero", edge.extents(along + edge.tail(0), across), 0, 2, fill="integer"),
         # K shorter than the ring, several tiles per CTA.
