@@ -78,7 +78,7 @@ def test_a_subtile_that_tma_and_threads_share(plant: Planter) -> None:
 
 
 def test_a_tile_that_holds_nothing_whole(plant: Planter) -> None:
-    assert cases(plant, gemm_plan(SMALL), ("whole >= 0 and", "whole > 0 and")) == {"k_zero"}
+    assert cases(plant, gemm_plan(SMALL), ("whole >= 0 and", "whole > 0 and")) >= {"k_zero", "tiny"}
 
 
 def test_the_last_row_of_an_m_major_output(plant: Planter) -> None:
