@@ -35,6 +35,10 @@ def test_a_right_program() -> None:
 def test_a_program_that_reads_too_far() -> None:
     done = check("--seeds", 1, PROGRAMS / "vector_add.py", "--extra", 1)
     assert done.returncode == 1
+    first = done.stderr.partition("\n")[0]
+    assert first.startswith("crash: global-bounds in launch 0, vector_add_kernel (vector_add.py:")
+    assert first.endswith("where the program was stopped")
+    assert all(len(line) <= 100 for line in done.stdout.splitlines())
     assert "global-bounds (launch 0): read of 4 bytes" in done.stderr
     assert "1200 bytes from the start of 'a', which has 1200 bytes" in done.stderr
     assert "c[i] = a[i] + b[i]" in done.stderr
@@ -44,9 +48,10 @@ def test_a_program_that_reads_too_far() -> None:
 
 def test_a_program_whose_own_comparison_fails(tmp_path: Path) -> None:
     """What it computes is not what it wants: the program says so, and that counts."""
-    done = check(PROGRAMS / "vector_add.py", "--extra", -1)
+    done = check(PROGRAMS / "vector_add.py", "--", "--extra", -1)
     assert done.returncode == 1
-    assert "the program raised AssertionError" in done.stderr
+    assert "the program raised AssertionError: Arrays are not equal\n" in done.stderr
+    assert "runpy" not in done.stderr
 
 
 DECLARED = """\

@@ -15,6 +15,7 @@ import runpy
 import sys
 import traceback
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from warpwright.child import die_with_parent
@@ -51,8 +52,16 @@ def run_program(program: Path, arguments: list[str], options: dict[str, Any]) ->
                 traceback.print_exc()
         except BaseException as error:
             ended, words = "raised", f"{type(error).__name__}: {error}"
-            traceback.print_exc()
+            traceback.print_exception(error.with_traceback(_in_program(error, program)))
         return {**gpu.summary.data(), "ended": ended, "words": words, "code": code, "timelines": gpu.timelines}
+
+
+def _in_program(error: BaseException, program: Path) -> TracebackType | None:
+    """The traceback from the program's first line on, without what started it; all of it where it never began."""
+    found = error.__traceback__
+    while found is not None and found.tb_frame.f_code.co_filename != str(program):
+        found = found.tb_next
+    return found or error.__traceback__
 
 
 def _main() -> None:

@@ -13,32 +13,45 @@ from warpwright.errors import UserError
 
 __all__: list[str] = []
 
-_COLUMNS = ["launch", "kernel", "grid", "cluster", "shared", "registers", "warp instructions", "seconds", "status"]
+_COLUMNS = ["launch", "kernel", "grid", "cluster", "shared", "regs", "warp instr.", "seconds", "status"]
 
 
 @app.command(context_settings={"allow_interspersed_args": False})
 def check(
-    program: Annotated[
-        Path, typer.Argument(metavar="FILE.py", help="A Python program that launches CuTe-DSL kernels.")
-    ],
-    arguments: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGUMENT ...]", help="For the program.")] = None,
+    program: Annotated[Path, typer.Argument(metavar="FILE", help="A Python program that launches CuTe-DSL kernels.")],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="ARGUMENT", help="What follows FILE is the program's own.")
+    ] = None,
     arch: Annotated[
-        str, typer.Option("--arch", metavar="ARCH", help="What to compile for.  [default: by the program's text]")
+        str,
+        typer.Option(
+            "--arch", metavar="ARCH", help="sm_90a or sm_100a.  [default: sm_100a where FILE speaks of Blackwell]"
+        ),
     ] = "",
-    seeds: Annotated[int, typer.Option("--seeds", min=1, metavar="N", help="Schedules of each launch.")] = 2,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, metavar="N", help="In how many orders of the warps each launch is run.")
+    ] = 2,
     multiprocessors: Annotated[
-        int, typer.Option("--sms", min=1, metavar="N", help="Multiprocessors that the emulated GPU has.")
+        int, typer.Option("--sms", min=1, metavar="N", help="Multiprocessors of the emulated GPU.")
     ] = 8,
-    strict: Annotated[bool, typer.Option("--strict", help="Notes count as findings.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Rules of the PTX ISA that production kernels break count too.")
+    ] = False,
     trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="Write a timeline of one CTA of each launch.")
+        Path | None,
+        typer.Option("--trace", metavar="JSON", help="Write a timeline of one CTA of each launch (Chrome trace)."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a CuTe-DSL program as it stands, with the emulator in the place of a GPU.
 
-    Every kernel that it launches is executed on the CPU, with the program's own arrays: data races, deadlocks, accesses
-    out of bounds, what is read before it is written. The program's own comparisons then mean what they do on a GPU.
+    Every kernel that it launches is executed on the CPU, with the program's own arrays. Found are data races,
+    deadlocks, accesses out of bounds and reads of what nobody wrote; the program's own comparisons mean what they do
+    on a GPU.
+    Options of this command come before FILE, those of the program after it (`--` may stand between):
+
+    warpwright check --seeds 5 program.py --size 256
+
     Exit code: 0 nothing was found, 1 something is wrong, 2 the program cannot be checked.
     """
     from warpwright.checking.command import likely_arch, run_checked
@@ -49,7 +62,10 @@ def check(
         "arch": arch or likely_arch(program), "seeds": seeds, "multiprocessors": multiprocessors,
         "trace": trace is not None, "strict": strict,
     }  # fmt: skip
-    found = run_checked(program, arguments or [], options, to_stderr=as_json)
+    given = arguments or []
+    if given[:1] == ["--"]:
+        given = given[1:]
+    found = run_checked(program, given, options, to_stderr=as_json)
     timelines = found.pop("timelines", [])
     if trace is not None:
         from warpwright.checking.timeline import write_timelines
@@ -69,6 +85,54 @@ def _code(found: dict[str, Any]) -> int:
 
 
 def _print(found: dict[str, Any]) -> None:
+    for line in _causes(found):
+        say(line, style="bold red")
+    if found["launches"]:
+        _print_launches(found["launches"])
+    for where in [*found["launches"], found]:
+        for message in where["findings"]:
+            say(f"{message['kind']}{_of(where)}: {message['text']}", style="bold red")
+    for where in [*found["launches"], found]:
+        for message in where["notes"]:
+            say(f"note{_of(where)}: {message['kind']}: {message['text']}", style="dim")
+    if not found["launches"] and found["ended"] != "unsupported":
+        say("the program launched no kernel: nothing was checked", style="yellow")
+    findings, notes = (sum(len(where[what]) for where in [*found["launches"], found]) for what in ("findings", "notes"))
+    say(
+        f"{count(len(found['launches']), 'launch')} for {found['arch']}: {count(findings, 'finding')},"
+        f" {count(notes, 'note')}",
+        style=status_style(found["status"]),
+    )
+
+
+def _of(where: dict[str, Any]) -> str:
+    return f" (launch {where['number']})" if "number" in where else ""
+
+
+def _causes(found: dict[str, Any]) -> list[str]:
+    """Why the exit code is not 0, the gravest finding first: a line of each cause."""
+    lines = []
+    wheres = [where for where in [*found["launches"], found] if where["findings"]]
+    if wheres:
+        where = next((where for where in wheres if where["status"] == found["status"]), wheres[0])
+        message = where["findings"][0]
+        more = sum(len(each["findings"]) for each in wheres) - 1
+        place = " and ".join(message["lines"][:2]) or message["text"].partition("\n")[0]
+        kernel = f" in launch {where['number']}, {where['kernel']}" if "number" in where else ""
+        stopped = ", where the program was stopped" if found["ended"] == "stopped" else ""
+        others = f" ({count(more, 'more finding')})" if more else ""
+        lines.append(f"{found['status']}: {message['kind']}{kernel}: {place}{stopped}{others}")
+    if found["ended"] == "unsupported":
+        lines.append(f"cannot be checked: {found['words']}")
+    elif found["ended"] == "raised":  # its traceback, with all of its words, is above
+        lines.append("the program raised " + " ".join(found["words"].split("\n\n")[0].split()))
+    elif found["code"]:
+        lines.append(f"the program exited with {found['code']}{': ' + found['words'] if found['words'] else ''}")
+    return lines
+
+
+def _print_launches(launches: list[dict[str, Any]]) -> None:
+    """A table of at most 100 columns for names of up to 35 letters: without clusters where there are none."""
     rows = [
         [
             str(launch["number"]),
@@ -79,39 +143,12 @@ def _print(found: dict[str, Any]) -> None:
             str(launch["registers"]),
             f"{launch['warp_instructions']:,}",
             f"{launch['seconds']:.2f}",
-            launch["status"] if launch["complete"] else f"{launch['status']}, stopped",
+            launch["status"],
         ]
-        for launch in found["launches"]
+        for launch in launches
     ]
-    if rows:
-        print_table(_COLUMNS, rows, right=[_COLUMNS[0], *_COLUMNS[4:8]], styles="status")
-    for where in [*found["launches"], found]:
-        name = f" (launch {where['number']})" if "number" in where else ""
-        for message in where["findings"]:
-            say(f"{message['kind']}{name}: {message['text']}", style="bold red")
-    for where in [*found["launches"], found]:
-        name = f" (launch {where['number']})" if "number" in where else ""
-        for message in where["notes"]:
-            say(f"note{name}: {message['kind']}: {message['text']}", style="dim")
-    _end(found)
-
-
-def _end(found: dict[str, Any]) -> None:
-    if found["ended"] == "unsupported":
-        say(f"cannot be checked: {found['words']}", style="bold red")
-    elif found["ended"] == "raised":
-        say(f"the program raised {found['words']}", style="bold red")
-    elif found["code"]:
-        say(
-            f"the program exited with {found['code']}{': ' + found['words'] if found['words'] else ''}",
-            style="bold red",
-        )
-    if not found["launches"] and found["ended"] != "unsupported":
-        say("the program launched no kernel: nothing was checked", style="yellow")
-    findings = sum(len(where["findings"]) for where in [*found["launches"], found])
-    notes = sum(len(where["notes"]) for where in [*found["launches"], found])
-    say(
-        f"{count(len(found['launches']), 'launch')} for {found['arch']}: {count(findings, 'finding')},"
-        f" {count(notes, 'note')}",
-        style=status_style(found["status"]),
-    )
+    single = all(launch["cluster"] == [1, 1, 1] for launch in launches)
+    columns = [name for name in _COLUMNS if not (single and name == "cluster")]
+    if single:
+        rows = [[*row[:3], *row[4:]] for row in rows]
+    print_table(columns, rows, right=[_COLUMNS[0], *_COLUMNS[4:8]], styles="status", fold="kernel")
