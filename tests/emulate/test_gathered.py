@@ -163,6 +163,28 @@ def test_loads_meet_every_atomic_before_them() -> None:
     assert both_ways(body, 128) == [{"race"}] * 6
 
 
+def test_rows_of_one_of_several_matrix_stores_are_different_ones() -> None:
+    body = " shl.b32 %r5, %r0, 4;\n add.s32 %r5, %r1, %r5;\n and.b32 %r6, %r0, 3;\n shl.b32 %r6, %r6, 4;\n"
+    body += " add.s32 %r6, %r1, %r6;\n stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r5], {%r0};\n"
+    body += " stmatrix.sync.aligned.m8n8.x1.shared.b16 [{}+1024], {%r0};\n"
+    assert calls(body.replace("{}", "%r6")) == ["stmatrices"]
+    assert launch(body.replace("{}", "%r6")).kinds == ["race"]
+    assert launch(body.replace("{}", "%r5")).kinds == []
+
+
+def test_loads_of_lanes_that_know_different_things() -> None:
+    """One lane of warp 1 waits for warp 0, and all of them read: the others know only behind a barrier of the warp."""
+    body = " setp.eq.u32 %p1, %r0, 0;\n @%p1 mbarrier.init.shared::cta.b64 [%r1+512], 32;\n bar.sync 0;\n"
+    body += " and.b32 %r4, %r0, 31;\n shl.b32 %r5, %r4, 2;\n add.s32 %r5, %r1, %r5;\n setp.ge.u32 %p2, %r0, 32;\n"
+    body += " @%p2 bra READER;\n st.shared.b32 [%r5], %r0;\n st.shared.b32 [%r5+128], %r0;\n"
+    body += " mbarrier.arrive.shared::cta.b64 _, [%r1+512];\n bra END;\nREADER:\n setp.ne.u32 %p3, %r0, 32;\n"
+    body += " @%p3 bra JOIN;\nLOOP:\n mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r1+512], 0;\n @!%p4 bra LOOP;\n"
+    body += "JOIN:\n{}ld.shared.b32 %r20, [%r5];\n ld.shared.b32 %r21, [%r5+128];\nEND:\n"
+    assert calls(body.format(" ")) == ["shared_stores", "shared_loads"]
+    assert set().union(*both_ways(body.format(" "), 64)) == {"race"}
+    assert both_ways(body.format(" bar.warp.sync -1;\n "), 64) == [set()] * 6
+
+
 def test_the_last_of_two_stores_is_what_a_race_names() -> None:
     body = " setp.ge.u32 %p1, %r0, 32;\n @%p1 bra READ;\n and.b32 %r4, %r0, 31;\n shl.b32 %r5, %r4, 2;\n"
     body += " mov.b16 %rs1, 2;\n add.s32 %r5, %r1, %r5;\n st.shared.b32 [%r5], 1;\n st.shared.b16 [%r5], %rs1;\n"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.device.plans import problem
 from warpwright.build import BuildJob, build
-from warpwright.build.launch_capture import Launch, TensorValue
+from warpwright.build.launch_capture import HostError, Launch, TensorValue
 from warpwright.device.problem import Case
 from warpwright.emulate.machine.findings import Finding
 from warpwright.emulate.units.tma.encoding import changed, field
@@ -241,6 +241,35 @@ def test_a_grid_of_another_size_differs(small: list[Path]) -> None:
         (difference,) = case.differences
         assert (difference.rule, difference.expected, difference.found) == ("launch: grid", "(2, 1, 1)", str(grid))
         assert case.runnable
+
+
+@pytest.mark.parametrize(
+    ("field_of", "value", "rule"),
+    [
+        ("cluster", (2, 1, 1), "launch: cluster"),
+        ("shared_bytes", 1024, "launch: shared memory"),
+        ("block", (128, 1, 1), "launch: threads"),
+    ],
+)
+def test_a_launch_of_another_shape_differs(small: list[Path], field_of: str, value: Any, rule: str) -> None:
+    _, case = prepared(small[1], lambda launch: replace(launch, **{field_of: value}))
+    assert [(difference.rule, difference.found) for difference in case.differences] == [
+        (rule, "128" if field_of == "block" else str(value))
+    ]
+    assert case.findings == ()
+
+
+def test_a_refusal_of_the_host_function_is_a_finding(small: list[Path]) -> None:
+    def refuses(values: Sequence[TensorValue | int | float]) -> tuple[Launch, ...]:
+        raise HostError("too large")
+
+    subject = harness.load(small[1])
+    subject.host = refuses
+    shown = subject.huge()
+    assert len(shown) > 10
+    for case, launches in shown:
+        assert [finding.about for finding in launches.findings] == ["refused"], case.problem.name
+        assert "too large" in launches.findings[0].message
 
 
 def test_a_grid_that_is_none_is_refused(small: list[Path]) -> None:

@@ -366,6 +366,18 @@ def test_registers_of_a_belong_to_the_wgmma_until_the_wait(issue: str, kinds: se
     assert set(outcome.kinds) == kinds
 
 
+@pytest.mark.parametrize(("held", "wait", "found"), [(8, "", ["setmaxnreg"]), (16, "", []), (8, "WAIT", [])])
+def test_sums_in_flight_lie_in_registers_together(held: int, wait: str, found: list[str]) -> None:
+    """Eight registers of each thread for each of two products of 16 columns."""
+    image, a, b, product = small()
+    other = f"wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {registers(16).replace('%r1', '%r2')},"
+    issue = CLEAR + FENCE + "MMA;\n" + COMMIT + wait.replace("WAIT", WAIT.format(0))
+    issue += f" {other} %rd30, %rd31, %p9, 1, 1;\n" + COMMIT + WAIT.format(0)
+    outcome, d = run_mma(image, a, b, 16, issue=issue, entry_registers=held)
+    assert sorted(set(outcome.kinds)) == found
+    np.testing.assert_array_equal(d, product)
+
+
 KNOWN = """
  setp.ne.b32 %p9, 0, 0;
  shl.b32 %r6, %r0, 4;
