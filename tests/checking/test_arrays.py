@@ -92,6 +92,24 @@ def test_comparing() -> None:
     assert compare("d", -expected, expected, 0, 10)[0].text.startswith("1 of 4")
 
 
+@pytest.mark.parametrize(
+    ("got", "expected", "rtol", "right"),
+    [(2.0, 1.0, 0.6, False), (1.5, 1.0, 0.6, True), (1.0, np.nan, 9.0, False), (np.nan, 1.0, 9.0, False),
+     (np.nan, np.nan, 0.0, True), (np.inf, -np.inf, 0.0, False), (3e38, np.inf, 0.0, False)],
+)  # fmt: skip
+def test_bounds_are_those_of_what_is_expected(got: float, expected: float, rtol: float, right: bool) -> None:
+    assert (compare("d", np.array([got]), np.array([expected]), rtol, 0) == []) == right
+
+
+def test_arrays_beside_each_other_stay_two() -> None:
+    """Who reads beyond the end of one must not be let into the next."""
+    memory = DeviceMemory()
+    memory.note(4096, 16, "a")
+    memory.note(4112, 16, "b")
+    memory.note(4120, 4, "part")
+    assert [(r.address, r.bytes, r.name) for r in memory.merged()] == [(4096, 16, "a"), (4112, 16, "b/part")]
+
+
 def test_nothing_is_imported_before_it_is_used() -> None:
     program = (
         "import sys; import warpwright.checking.plugin, warpwright.checking\n"

@@ -148,3 +148,28 @@ def test_a_peer_is_reached_through_mapa_only() -> None:
     outcome = launch(write.format(space="::cta"), {"o": out}, cluster=2)
     assert outcome.kinds == ["shared-bounds"]
     assert "but the instruction is .shared::cta" in outcome.message("shared-bounds")
+
+
+def test_a_generic_address_may_be_a_peer_s() -> None:
+    body = """
+ mov.u32 %r5, %cluster_ctarank;
+ xor.b32 %r6, %r5, 1;
+ mapa.shared::cluster.u32 %r7, %r1, %r6;
+ cvt.u64.u32 %rd8, %r7;
+ cvta.shared::cluster.u64 %rd9, %rd8;
+ setp.eq.u32 %p1, %r0, 0;
+ @%p1 st.shared.b32 [%r1], %r5;
+ barrier.cluster.arrive;
+ barrier.cluster.wait;
+ @%p1 ld.b32 %r8, [%rd9];
+ @%p1 st.b32 [%rd9+16], %r8;
+ barrier.cluster.arrive;
+ barrier.cluster.wait;
+ mul.wide.u32 %rd20, %r5, 4;
+ add.s64 %rd21, %rd0, %rd20;
+ @%p1 ld.shared.b32 %r8, [%r1+16];
+ @%p1 st.global.b32 [%rd21], %r8;
+"""
+    out = np.zeros(2, np.uint32)
+    assert launch(body, {"o": out}, cluster=2).kinds == []
+    assert out.tolist() == [0, 1]

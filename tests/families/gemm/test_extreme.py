@@ -42,3 +42,23 @@ def test_no_order_of_the_sum_in_float32_changes_a_special_result(dtype: str, n: 
             infinite = np.isinf(exact) | (np.abs(exact) >= 2.0**128)
             assert np.array_equal(np.isinf(total), infinite)
             assert (np.sign(total[infinite]) == np.sign(exact[infinite])).all()
+
+
+def test_every_kind_of_result_comes() -> None:
+    """NaN, infinities, both ends of f16's range on either side, halfway there, subnormals, and -0."""
+    plan = next(iter(legal_plans(seed=1, count=1)))
+    sizes = (("M", 96), ("N", 125), ("K", 69), ("L", 1))
+    a, b = _operands(plan, Problem("extreme", sizes, fill="extreme"), "f16")
+    with np.errstate(all="ignore"):
+        exact = a @ b
+        stored = exact.astype(np.float16)
+    assert np.isnan(exact).any()
+    assert {np.inf, -np.inf} <= set(exact[np.isinf(exact)])
+    finite = np.isfinite(exact)
+    assert {np.inf, -np.inf} <= set(stored[finite & np.isinf(stored)].tolist())
+    assert {65504.0, -65504.0} <= set(stored[finite].tolist())
+    beyond = np.abs(exact[finite])
+    assert ((beyond > 65504) & (beyond < 65520)).any()  # rounds to the largest number
+    small = finite & (exact != 0) & (np.abs(exact) < 2.0**-14)
+    assert (stored[small] != exact[small]).any()
+    assert (np.signbit(a) & (a == 0)).any()
