@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 
-from warpwright.emulate import UnsupportedInstruction
+from warpwright.emulate import GlobalMemory, Launch, UnsupportedInstruction, run
 from warpwright.emulate.ptx.reader import PtxError, parse
 
 from .ptx_kit import HEADER, lanes, launch, module
@@ -206,3 +208,16 @@ def test_a_vector_register_is_its_parts() -> None:
     )
     body += " mad.lo.s32 %r9, %r3, 10, %r2;\n }\n"
     assert (lanes(body) == 43).all()
+
+
+def test_the_x_of_a_thread_is_no_warp_index_where_a_block_has_rows() -> None:
+    """Of 48 by 2 threads the second warp holds the end of one row and the beginning of the next."""
+    body = " mov.u32 %r2, %tid.y;\n mad.lo.s32 %r3, %r2, 48, %r0;\n shr.u32 %r4, %r0, 5;\n mul.wide.u32 %rd2, %r3, 4;\n"
+    body += " add.s64 %rd3, %rd0, %rd2;\n st.global.b32 [%rd3], %r4;\n"
+    text = HEADER.format(params=".param .u64 p0", threads=48, loads=" ld.param.b64 %rd0, [p0];", body=body)
+    out = np.zeros(96, np.uint32)
+    memory = GlobalMemory()
+    address = memory.add("o", out, "out")
+    launched = Launch((1, 1, 1), (48, 2, 1), (1, 1, 1), 0, (struct.pack("<Q", address),))
+    assert run(parse(text.replace("48, 1, 1", "48, 2, 1")), launched, {}, memory).findings == ()
+    np.testing.assert_array_equal(out, np.tile(np.arange(48) // 32, 2))
