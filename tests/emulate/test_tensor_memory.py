@@ -241,6 +241,22 @@ def test_a_load_in_flight_keeps_no_other_one_from_being_over() -> None:
     assert kinds(101, "%r3") == {"race", "tcgen05-registers"}
 
 
+def test_the_use_of_a_load_stays_before_an_arrival() -> None:
+    """However deep in arithmetic it is: all warps load, use late, and arrive; then an MMA writes there."""
+    chain = " mov.b32 %r200, %r0;\n" + "".join(f" add.s32 %r200, %r200, {i};\n" for i in range(9))
+    use = chain + " add.s32 %r201, %r100, %r200;\n"
+    arrive = f" mbarrier.arrive.shared::cta.b64 _, [%r1+{BARRIER + 8}];\n"
+    ready = WAIT.replace("WAITING", "READY").replace(f"{BARRIER}]", f"{BARRIER + 8}]")
+    init = f" setp.eq.u32 %p2, %r0, 0;\n @%p2 mbarrier.init.shared::cta.b64 [%r1+{BARRIER + 8}], 128;\n"
+    start = f"{init}{ST}{WAIT_ST}{SYNC}{LD}"
+    end = ready + single(1, CLEAR + mma() + COMMIT, "ISSUED") + WAIT_LD + WAIT
+    idesc, image = instruction(128, 16), np.zeros(32768, np.uint8)
+    loose = frozenset({"tcgen05-loads", "tcgen05-fences"})
+    for body, expected in ((use + arrive, set()), (arrive + use, {"race"})):
+        outcome = run(setup(A, B, idesc) + start + body + end, {"i": image}, without=loose)
+        assert set(outcome.kinds) == expected
+
+
 @pytest.mark.parametrize(("m", "n"), [(32, 16), (256, 16), (128, 264), (64, 0)])
 def test_the_shape_of_an_mma(m: int, n: int) -> None:
     assert "tcgen05" in with_mma(single(1, ISSUE, "ISSUED"), instruction(m, n)).kinds

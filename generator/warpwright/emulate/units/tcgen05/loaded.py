@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from warpwright.emulate.translate.writer import BlockWriter
 
 
+#: What ends loads, or lets other warps go on: where a use is the wait for a load, what is told then depends on it.
+_TELLS = ("tcgen05.wait", "tcgen05.fence", "mbarrier.arrive", "bar.", "barrier.")
+
+
 def arrange(_owner: Translator, prepared: list[list[Node]]) -> frozenset[str]:
     """The registers that are loaded, and those that moves copy them to."""
     nodes = [node for block in prepared for node in block]
@@ -21,16 +25,18 @@ def arrange(_owner: Translator, prepared: list[list[Node]]) -> frozenset[str]:
     moves = [n for n in nodes if names and n.instruction.parts[0] == "mov"]
     while more := {name for n in moves if not names.isdisjoint(n.uses) for name in n.defs} - names:
         names |= more
-    for node in nodes:
-        if node.instruction.opcode.startswith("tcgen05.wait"):  # no use of them moves across
-            node.uses += names
-            node.defs += names
+    for block in prepared if names else ():
+        here = sorted(names.intersection(name for n in block for name in (*n.uses, *n.defs)))
+        for node in block:
+            if node.instruction.opcode.startswith(_TELLS):  # no use of them moves across
+                node.uses += here
+                node.defs += here
     return frozenset(names)
 
 
 def before(w: BlockWriter, group: list[Node], loaded: frozenset[str]) -> None:
     """Report a use of registers that a load may not have filled, and follow copies of them."""
-    if not loaded or group[0].instruction.opcode.startswith(("tcgen05.wait", "tcgen05.ld")):
+    if not loaded or group[0].instruction.opcode.startswith((*_TELLS, "tcgen05.ld")):
         return
     if group[0].instruction.parts[0] == "mov":
         copies = ((loaded.intersection(n.uses), frozenset(n.defs)) for n in group)
