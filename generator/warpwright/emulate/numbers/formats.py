@@ -126,13 +126,17 @@ def f8x2_to_f16x2(bits: Any, kind: str) -> Array:
 
 def fma(a: Any, b: Any, c: Any) -> Array:
     """fma.rn.f32, rounded once: where rounding the float64 sum again could differ, the sum is first rounded to odd."""
-    product = np.multiply(a, b, dtype=np.float64)  # exact: 48 bits
-    total: Array = product + c
+    product = np.asarray(np.multiply(a, b, dtype=np.float64))  # exact: 48 bits
+    total: Array = np.asarray(product + c)
     bits = total.view(np.int64)
     # twice rounded is wrong only from a midpoint of float32, and those (subnormal ones too) end in 28 zero bits
     close = (bits & 0x0FFFFFFF) == 0
     if np.count_nonzero(close):
-        p, t, c = product[close], total[close], np.broadcast_to(c, total.shape)[close].astype(np.float64)
+        p, t, c = (
+            np.broadcast_to(product, total.shape)[close],
+            total[close],
+            np.broadcast_to(c, total.shape)[close].astype(np.float64),
+        )
         back = t - p
         error = (p - (t - back)) + (c - back)  # exact (Knuth's TwoSum)
         if np.count_nonzero(error):

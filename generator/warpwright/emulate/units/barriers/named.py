@@ -172,7 +172,7 @@ def bar_sync(f: Fiber, number: int, identifier: int, threads: int, wait: bool, a
             return machine.block(f, "named", number, (identifier, barrier))
         del barrier.parts[warp]
         _gather(barrier, part, machine)
-    if _arrive(barrier, warp, number, wait) or not wait:
+    if _arrive(barrier, identifier, warp, number, wait) or not wait:
         return True
     barrier.waiting.append(f)
     return machine.block(f, "named", number, (identifier, barrier))
@@ -186,7 +186,7 @@ def _gather(barrier: NamedBarrier, part: Part, machine: Machine) -> None:
     barrier.waiting += part.staying
 
 
-def _arrive(barrier: NamedBarrier, warp: Warp, number: int, wait: bool) -> bool:
+def _arrive(barrier: NamedBarrier, identifier: int, warp: Warp, number: int, wait: bool) -> bool:
     """A warp has arrived; True when that ends the phase. One that waits learns what the others released."""
     barrier.arrived += 32
     barrier.members[warp] = number
@@ -199,7 +199,7 @@ def _arrive(barrier: NamedBarrier, warp: Warp, number: int, wait: bool) -> bool:
         return False
     if wait:
         warp.learn(known, known_async)
-        warp.catch_up(clock, number, "named")
+        warp.catch_up(clock, number, "named", barrier=identifier)
     return True
 
 
@@ -239,12 +239,13 @@ def leave(warp: Warp) -> None:
     """Lanes of a warp have ended, or all of it: barriers count and wait for them no longer."""
     machine, cta = warp.machine, warp.cta
     barriers = cta.owned(NamedBarriers)
-    for barrier in barriers.at.values() if barriers is not None else ():
+    for identifier, barrier in barriers.at.items() if barriers is not None else ():
         part = barrier.parts.get(warp)
         if part is not None and not warp.alive & ~part.lanes:
             del barrier.parts[warp]
             _gather(barrier, part, machine)
-            _arrive(barrier, warp, part.number, False)  # those of its lanes that wait learn when they are woken
+            # Those of its lanes that wait learn when they are woken.
+            _arrive(barrier, identifier, warp, part.number, False)
         if warp.done:
             barrier.advance(machine, cta)
     clustered = cta.cluster.owned(ClusterBarrier)
