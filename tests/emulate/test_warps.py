@@ -210,6 +210,13 @@ def test_a_vector_register_is_its_parts() -> None:
     assert (lanes(body) == 43).all()
 
 
+@pytest.mark.parametrize("shift", [0, 4, 5, 6, 31, 32])
+def test_shifts_of_the_thread_index(shift: int) -> None:
+    """From 5 on they are alike in all lanes of a warp."""
+    expected = np.arange(128, dtype=np.int64) >> shift
+    np.testing.assert_array_equal(lanes(f" shr.u32 %r9, %r0, {shift};\n", threads=128), expected)
+
+
 def test_the_x_of_a_thread_is_no_warp_index_where_a_block_has_rows() -> None:
     """Of 48 by 2 threads the second warp holds the end of one row and the beginning of the next."""
     body = " mov.u32 %r2, %tid.y;\n mad.lo.s32 %r3, %r2, 48, %r0;\n shr.u32 %r4, %r0, 5;\n mul.wide.u32 %rd2, %r3, 4;\n"
