@@ -1,8 +1,8 @@
 """Which bytes of the process a kernel may touch: what was allocated for the device, and arrays that were handed over.
 
-Host memory stands in for device memory, at its own addresses, so that a kernel's results are where the program looks
-for them. Memory that nobody has given a value holds a pattern: words that still hold it when they are read, or when
-the program ends, were never written.
+Host memory stands in for device memory: what was allocated for the device at its own addresses, arrays in their
+mirrors (`mirrors`). Memory that nobody has given a value holds a pattern: words that still hold it when they are read,
+or when the program ends, were never written.
 """
 
 from __future__ import annotations
@@ -12,29 +12,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+from warpwright.checking.mirrors import Bytes, Mirrors, bytes_at, with_gaps
 
-__all__ = ["PATTERN", "DeviceMemory", "Range", "bytes_at", "fill_with_pattern"]
-
-Bytes = npt.NDArray[np.uint8]
+__all__ = ["PATTERN", "Bytes", "DeviceMemory", "Range", "bytes_at", "fill_with_pattern"]
 
 #: A word that no program is likely to write: NaN in every float format of 16 and 32 bits.
 PATTERN = 0xFFB7FFB7
-_ALIGNMENT = 256  # of what cudaMalloc returns
-
-
-def bytes_at(address: int, size: int) -> Bytes:
-    """The process's memory there, as an array of bytes: nothing is copied, and nothing keeps it alive."""
-    import ctypes
-
-    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
 def fill_with_pattern(address: int, size: int) -> None:
     """Make memory that was just allocated what nobody has written (its whole words)."""
     if size >= 4:
-        bytes_at(address, size // 4 * 4).view(np.uint32)[...] = PATTERN
+        bytes_at(address, size // 4 * 4).view("u4")[...] = PATTERN
 
 
 @dataclass
@@ -56,7 +45,8 @@ class DeviceMemory:
 
     def __init__(self) -> None:
         self.ranges: dict[tuple[int, int], Range] = {}
-        self._allocated: dict[int, Bytes] = {}
+        self._allocated: dict[int, tuple[Bytes, int]] = {}  # by address: with its gaps, bytes
+        self.mirrors = Mirrors()
         self._kept: list[object] = []
 
     def note(self, address: int, size: int, name: str = "", owner: Any = None, keep: bool = False) -> None:
@@ -84,12 +74,17 @@ class DeviceMemory:
 
     def allocate(self, size: int, name: str = "") -> int:
         """Return the address of `size` fresh bytes that hold the pattern."""
-        words = np.full((max(size, 1) + _ALIGNMENT + 3) // 4, PATTERN, dtype=np.uint32)
-        start = words.ctypes.data
-        address = -(-start // _ALIGNMENT) * _ALIGNMENT
-        self._allocated[address] = words.view(np.uint8)
+        whole, address = with_gaps(max(size, 4) + 3)
+        fill_with_pattern(address, max(size, 1) + 3)
+        self._allocated[address] = whole, size
         self.note(address, size, name or f"allocation of {size} bytes")
         return address
+
+    def moved(self, array: Any, address: int, size: int) -> int:
+        """How far an array at a host address lies from there on the device; 0 for what is in device memory already."""
+        if any(at <= address and address + size <= at + whole for at, (_, whole) in self._allocated.items()):
+            return 0
+        return self.mirrors.moved(array, address, size)
 
     def release(self, address: int) -> bool:
         """Free what `allocate` returned; False where it did not."""

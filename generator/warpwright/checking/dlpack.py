@@ -1,12 +1,13 @@
 """Arrays in host memory, shown to the DSL as arrays in device memory; and which bytes each of them has.
 
 The DSL gives a tensor the address space of its device, which it reads off the DLPack capsule. So an array is handed on
-in a capsule of its own that says CUDA; its data stay where they are.
+in a capsule of its own that says CUDA, with the address that its bytes have there (`mirrors`).
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,11 +76,12 @@ def _span(tensor: _DLTensor) -> Span:
 class OnDevice:
     """An array of another library, to be taken for one in the memory of device 0.
 
+    `moved`: how far its bytes lie there from where they are, of (array, address, bytes).
     Raises whatever the array raises that cannot be exported (one that needs a gradient, say).
     """
 
-    def __init__(self, array: Any) -> None:
-        self.array = array
+    def __init__(self, array: Any, moved: Callable[[Any, int, int], int] = lambda *_: 0) -> None:
+        self.array, self._moved = array, moved
         self.span = self._capsule()[1]
 
     def __dlpack__(self, **_: object) -> object:
@@ -93,4 +95,7 @@ class OnDevice:
         tensor = _DLTensor.from_address(_pointer_of(capsule, b"dltensor"))
         if tensor.device_type == _CPU:
             tensor.device_type, tensor.device_id = _CUDA, 0
+            span = _span(tensor)
+            if span.bytes:
+                tensor.data += self._moved(self.array, span.address, span.bytes)
         return capsule, _span(tensor)

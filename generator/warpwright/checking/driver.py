@@ -7,7 +7,6 @@ are NaN.
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Callable
 from typing import Any
@@ -68,12 +67,16 @@ def _missing(name: str) -> Callable[..., Any]:
     return call
 
 
-def _copy(target: Any, source: Any, size: Any, *_: Any) -> None:
-    ctypes.memmove(int(target), int(source), int(size))
+def _moves(gpu: Any) -> tuple[Callable[..., None], Callable[..., None]]:
+    """The functions that copy and that fill."""
 
+    def copy(target: Any, source: Any, size: Any, *_: Any) -> None:
+        gpu.copy(int(target), int(source), int(size))
 
-def _fill(target: Any, value: Any, count: Any, *_: Any) -> None:
-    ctypes.memset(int(target), int(value), int(count))
+    def fill(target: Any, value: Any, count: Any, *_: Any) -> None:
+        gpu.fill(int(target), int(value), int(count))
+
+    return copy, fill
 
 
 def _common(gpu: Any) -> dict[str, Callable[..., Any]]:
@@ -109,6 +112,7 @@ def _driver(gpu: Any, module: Any) -> dict[str, Callable[..., Any]]:
     def release(address: Any, *_: Any) -> None:
         gpu.release(int(address))
 
+    copy, fill = _moves(gpu)
     found: dict[str, Callable[..., Any]] = {
         **_common(gpu),
         "Init": lambda _flags: None,
@@ -131,9 +135,9 @@ def _driver(gpu: Any, module: Any) -> dict[str, Callable[..., Any]]:
         "MemAllocAsync": lambda size, *_: module.CUdeviceptr(gpu.allocate(int(size))),
         "MemFree": release,
         "MemFreeAsync": release,
-        "MemsetD8": _fill,
-        "MemsetD8Async": _fill,
-        **{f"Memcpy{way}{kind}": _copy for way in ("HtoD", "DtoH", "DtoD", "") for kind in ("", "Async")},
+        "MemsetD8": fill,
+        "MemsetD8Async": fill,
+        **{f"Memcpy{way}{kind}": copy for way in ("HtoD", "DtoH", "DtoD", "") for kind in ("", "Async")},
         "LibraryLoadData": load,
         "LibraryEnumerateKernels": kernels,
         "LibraryGetKernel": lambda library, name: module.CUkernel(gpu.kernels.kernel(int(library), name.decode())),
@@ -153,6 +157,7 @@ def _runtime(gpu: Any, module: Any) -> dict[str, Callable[..., Any]]:
     def release(address: Any, *_: Any) -> None:
         gpu.release(int(address))
 
+    copy, fill = _moves(gpu)
     found: dict[str, Callable[..., Any]] = {
         **_common(gpu),
         "GetDeviceCount": lambda: 1,
@@ -169,10 +174,10 @@ def _runtime(gpu: Any, module: Any) -> dict[str, Callable[..., Any]]:
         "MallocAsync": lambda size, _stream: gpu.allocate(int(size)),
         "Free": release,
         "FreeAsync": release,
-        "Memcpy": _copy,
-        "MemcpyAsync": _copy,
-        "Memset": _fill,
-        "MemsetAsync": _fill,
+        "Memcpy": copy,
+        "MemcpyAsync": copy,
+        "Memset": fill,
+        "MemsetAsync": fill,
         "GetErrorName": lambda error: str(error.name).encode(),
         "GetErrorString": lambda error: str(error.name).encode(),
     }

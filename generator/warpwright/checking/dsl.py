@@ -6,6 +6,7 @@ Nothing of this lasts longer than a check: every setting and function that is ex
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import tempfile
 import warnings
@@ -94,7 +95,7 @@ def _arrays(exchanged: Exchanged, gpu: Any) -> None:
     from cutlass.cute import runtime
 
     def made(tensor: Any, array: Any, *arguments: Any, **named: Any) -> None:
-        shown = OnDevice(array) if is_array(array) else array
+        shown = OnDevice(array, gpu.memory.moved) if is_array(array) else array
         before(tensor, shown, *arguments, **named)
         if isinstance(shown, OnDevice):
             gpu.memory.note(shown.span.address, shown.span.bytes, owner=tensor)
@@ -104,6 +105,7 @@ def _arrays(exchanged: Exchanged, gpu: Any) -> None:
 
 def _calls(exchanged: Exchanged, gpu: Any) -> None:
     """Name arrays as the called function does, hand arrays to TVM-FFI functions, raise what a launch has raised."""
+    from cutlass.base_dsl.dsl import BaseDSL
     from cutlass.base_dsl.jit_executor import ExecutionArgs, JitCompiledFunction, JitExecutor
     from cutlass.cutlass_dsl import tvm_ffi_provider
 
@@ -112,6 +114,13 @@ def _calls(exchanged: Exchanged, gpu: Any) -> None:
         return adapted(self, args, kwargs)
 
     adapted = exchanged.attribute(ExecutionArgs, "generate_execution_args", arguments)
+
+    def types(self: Any, body: Any, name: str, args: Any, kwargs: Any, signature: Any, *rest: Any, **named: Any) -> Any:
+        if isinstance(signature, inspect.Signature):  # the first call of a function compiles it, and asks nothing else
+            gpu.called(signature, args, kwargs)
+        return typed(self, body, name, args, kwargs, signature, *rest, **named)
+
+    typed = exchanged.attribute(BaseDSL, "generate_mlir_function_types", types)
     for owner in (JitCompiledFunction, JitExecutor):
         _raising(exchanged, gpu, owner, "run_compiled_program")
     for name in ("TVMFFIJitCompiledFunction", "TVMFFIJitCompiledFunctionWithKwargs"):
@@ -125,7 +134,8 @@ def _raising(exchanged: Exchanged, gpu: Any, owner: Any, name: str, shown: bool 
             args = tuple(gpu.shown(value) for value in args)
             kwargs = {key: gpu.shown(value) for key, value in kwargs.items()}
         try:
-            return before(self, *args, **kwargs)
+            with gpu.memory.mirrors.filled():
+                return before(self, *args, **kwargs)
         finally:
             gpu.runtime.reraise()
 

@@ -68,6 +68,8 @@ class Device(Protocol):
     def attribute(self, number: int) -> int: ...
     def allocate(self, size: int) -> int: ...
     def release(self, address: int) -> bool: ...
+    def copy(self, target: int, source: int, size: int) -> None: ...
+    def fill(self, target: int, value: int, size: int) -> None: ...
 
 
 _P, _I, _S = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
@@ -164,10 +166,10 @@ class Runtime:
         return 0 if self.device.release(address or 0) else 1
 
     def _copy(self, target: int, source: int, size: int) -> None:
-        ctypes.memmove(target, source, size)
+        self.device.copy(target, source, size)
 
     def _set(self, target: int, value: int, size: int) -> None:
-        ctypes.memset(target, value, size)
+        self.device.fill(target, value, size)
 
     def _missing(self, name: bytes) -> None:
         from warpwright.checking.errors import CheckError

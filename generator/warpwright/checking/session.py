@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -138,7 +139,8 @@ class Gpu:
             self._run(entry, config, params)
 
     def _run(self, entry: Entry, config: LaunchConfig, params: tuple[bytes, ...]) -> None:
-        report, timeline = run_launch(len(self.launches), entry, config, params, self.memory, self.settings)
+        with self.memory.mirrors.filled():
+            report, timeline = run_launch(len(self.launches), entry, config, params, self.memory, self.settings)
         self.launches.append(report)
         self.timelines.append(timeline)
         if not report.complete:
@@ -153,6 +155,14 @@ class Gpu:
     def release(self, address: int) -> bool:
         return self.memory.release(address)
 
+    def copy(self, target: int, source: int, size: int) -> None:
+        with self.memory.mirrors.filled():
+            ctypes.memmove(target, source, size)
+
+    def fill(self, target: int, value: int, size: int) -> None:
+        with self.memory.mirrors.filled():
+            ctypes.memset(target, value, size)
+
     # -- what calls of compiled functions tell
 
     def called(self, signature: inspect.Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
@@ -166,7 +176,7 @@ class Gpu:
             for index, each in enumerate(value):
                 self._named(f"{name}[{index}]", each)
         elif is_array(value):
-            span = OnDevice(value).span
+            span = OnDevice(value, self.memory.moved).span
             self.memory.note(span.address, span.bytes, name, owner=value)
             self.memory.name(span.address, name)
         elif hasattr(value, "_dlpack_data") and hasattr(value, "data_ptr"):
@@ -177,7 +187,7 @@ class Gpu:
         if is_array(value):
             import tvm_ffi
 
-            return tvm_ffi.from_dlpack(OnDevice(value))
+            return tvm_ffi.from_dlpack(OnDevice(value, self.memory.moved))
         if isinstance(value, (tuple, list)) and any(map(is_array, value)):
             parts = [self.shown(each) for each in value]
             return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)

@@ -110,9 +110,14 @@ class GlobalMemory:
     def near(self, address: int) -> str:
         """Where `address` lies, for messages."""
         below = [buffer for buffer in self.buffers.values() if buffer.address <= address]
-        if not below:
-            return "below every buffer"
-        nearest = max(below, key=lambda buffer: buffer.address)
+        nearest = max(below, key=lambda buffer: buffer.address, default=None)
+        above = [buffer for buffer in self.buffers.values() if buffer.address > address]
+        if above:
+            after = min(above, key=lambda buffer: buffer.address)
+            if nearest is None or after.address - address < address - nearest.address - len(nearest.data):
+                return f"{after.address - address} bytes ahead of {after.name!r}"
+        if nearest is None:
+            return "where no buffer is"
         apart = f", in runs of {nearest.runs.bytes}" if nearest.runs else ""
         at = address - nearest.address
         return f"{at} bytes from the start of {nearest.name!r}, which has {len(nearest.data)} bytes{apart}"
