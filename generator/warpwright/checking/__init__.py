@@ -13,6 +13,7 @@ How it works, in the order of what happens:
     runtime        that runtime: a small library whose functions end in Python
     driver         the same for programs that speak to CUDA through cuda-python
     device_memory  which bytes a kernel may touch: arrays that were handed over, and what was allocated
+    mirrors        where arrays lie in it: far from each other
     kernels        what was compiled: PTX, its kernels, registers
     launching      one launch in the emulator, over several schedules
     places         PTX lines to lines of the user's files

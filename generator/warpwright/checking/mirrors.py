@@ -1,4 +1,4 @@
-"""Where arrays that are handed over lie in the emulated device's memory: far from each other, aligned as cudaMalloc does.
+"""Where arrays lie in the emulated device's memory: far from each other, and aligned as cudaMalloc aligns.
 
 On the host arrays lie wherever malloc has put them, often 16 bytes apart: what runs over the end of one would hit the
 next, and be taken for a right access. So an array gets memory of its own with a wide gap around it, its *mirror*, and
@@ -98,8 +98,9 @@ def _root(array: Any, address: int, size: int) -> tuple[int, int, Any]:
     if isinstance(array, np.ndarray):
         while isinstance(array.base, np.ndarray):
             array = array.base
-        low, high = np.byte_bounds(array) if hasattr(np, "byte_bounds") else np.lib.array_utils.byte_bounds(array)
-        found = low, high - low, array
+        reach = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)] if array.size else []
+        low, high = (sum(way(0, each) for each in reach) for way in (min, max))
+        found = array.ctypes.data + low, high - low + array.itemsize, array
     elif hasattr(array, "untyped_storage"):
         storage = array.untyped_storage()
         found = storage.data_ptr(), storage.nbytes(), storage
