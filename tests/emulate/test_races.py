@@ -245,6 +245,13 @@ END:
         out = np.zeros((4, 64), np.uint16)
         found = set(launch(body.format(fence=fence), {"o": out}, threads=64, maps=MAPS).kinds)
         assert found == expected
+    loose = {"threads": 64, "maps": MAPS, "without": frozenset({"reads-before-copies"})}
+    assert launch(body.format(fence=""), {"o": out}, **loose).kinds == []
+    unordered = body.format(fence="").replace("%r5, [%r1];\n \n bar.sync 0;", "%r5, [%r1];")
+    assert unordered != body.format(fence="")
+    assert launch(unordered, {"o": out}, **loose).kinds == ["race"]  # the barrier is wanted all the same
+    written = body.format(fence="").replace("ld.shared.b32 %r5, [%r1];", "st.shared.b32 [%r1+4], 2;")
+    assert "race" in launch(written, {"o": out}, **loose).kinds
 
 
 SIZES = [(1, "b8", "%rs1"), (2, "b16", "%rs1"), (4, "b32", "%r0"), (8, "b64", "%rd9")]

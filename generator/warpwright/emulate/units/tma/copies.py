@@ -14,6 +14,9 @@ from warpwright.emulate.units.barriers.mbarriers import MBarrier, lookup
 #: A rule that can be left out: before a warp ends it waits for its stores. Production kernels leave the last one of a
 #: CTA un-waited for, or uncommitted, and rely on the hardware to keep the shared memory until that has read it.
 TAIL = "bulk-store-tail"
+#: A rule that can be left out: what ordinary loads have read wants a proxy fence before a copy overwrites it. Production
+#: pipelines release a stage that they have read by a barrier alone.
+READS = "reads-before-copies"
 _LATENCY, _BYTES_PER_CLOCK = 700, 46.6  # modelled clocks, for the timeline alone
 LOAD = Source(
     "the TMA load of ",
@@ -120,7 +123,7 @@ def begin_fill(f: Fiber, number: int, event: int, cells: Cells, places: list[tup
     """Note the writes of a load to `cells` and return the barriers it completes on; `places` holds, of each CTA
     that it fills, the CTA, the one of its barrier, and the barrier's offset."""
     warp, own, machine = f.warp, f.warp.cta, f.warp.machine
-    _, visible = f.knows()
+    known, visible = f.knows()
     barriers = []
     for each, owner, offset in places:
         if owner is not own and owner is not each:
@@ -128,9 +131,19 @@ def begin_fill(f: Fiber, number: int, event: int, cells: Cells, places: list[tup
         barriers.append(lookup(warp, number, owner, offset, visible))
         reach(warp, number, each, event)
         bad = each.shadow.write(cells, event, visible, number)
+        if bad and READS in machine.options.without:
+            bad = [(earlier, at) for earlier, at in bad if not _read_before(each, earlier, at, known)]
         if bad:
             machine.check_order(bad, each, event, warp, number, True, True)
     return barriers
+
+
+def _read_before(cta: Cta, event: int, at: int, known: int) -> bool:
+    """Whether an event is of ordinary accesses that but read the byte at an offset, and known to have happened."""
+    if event < 0 or not known >> event & 1:
+        return False
+    found = cta.shadow.order.events[event]
+    return not found.asynchronous and found.access(at, True, cta.shadow.size) is None
 
 
 def begin_read(f: Fiber, number: int, event: int, cells: Cells) -> None:
