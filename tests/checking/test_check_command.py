@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,12 +24,19 @@ def check(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedPr
     return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=cwd)
 
 
+def left() -> list[Path]:
+    """Folders of processes that are no more."""
+    folders = Path(tempfile.gettempdir()).glob("warpwright-check-*")
+    return [each for each in folders if not Path("/proc", each.name.split("-")[2]).exists()]
+
+
 def test_a_right_program() -> None:
     done = check("--json", PROGRAMS / "vector_add.py", "--elements", 200)
     assert done.returncode == 0, done.stderr
     assert "PASS" in done.stderr
     found = json.loads(done.stdout)
     (launch,) = found["launches"]
+    assert left() == []
     assert (found["arch"], found["status"], found["ended"]) == ("sm_90a", "correct", "returned")
     assert launch["kernel"].startswith("vector_add_kernel (vector_add.py:")
     assert (launch["grid"], launch["runs"]) == ([2, 1, 1], 2)
@@ -35,14 +45,14 @@ def test_a_right_program() -> None:
 def test_a_program_that_reads_too_far() -> None:
     done = check("--seeds", 1, PROGRAMS / "vector_add.py", "--extra", 1)
     assert done.returncode == 1
-    first = done.stderr.partition("\n")[0]
+    first = done.stdout.partition("\n")[0]
     assert first.startswith("crash: global-bounds in launch 0, vector_add_kernel (vector_add.py:")
     assert first.endswith("where the program was stopped")
-    assert all(len(line) <= 100 for line in done.stdout.splitlines())
-    assert "global-bounds (launch 0): read of 4 bytes" in done.stderr
-    assert "1200 bytes from the start of 'a', which has 1200 bytes" in done.stderr
-    assert "c[i] = a[i] + b[i]" in done.stderr
-    assert "1 launch for sm_90a: 1 finding, 0 notes" in done.stderr
+    assert all(len(line) <= 100 for line in done.stdout.splitlines()[1:3])
+    assert "global-bounds (launch 0): read of 4 bytes" in done.stdout
+    assert "1200 bytes from the start of 'a', which has 1200 bytes" in done.stdout
+    assert "c[i] = a[i] + b[i]" in done.stdout
+    assert "1 launch for sm_90a: 1 finding, 0 notes" in done.stdout
     assert "Traceback" not in done.stderr
 
 
@@ -50,7 +60,7 @@ def test_a_program_whose_own_comparison_fails(tmp_path: Path) -> None:
     """What it computes is not what it wants: the program says so, and that counts."""
     done = check(PROGRAMS / "vector_add.py", "--", "--extra", -1)
     assert done.returncode == 1
-    assert "the program raised AssertionError: Arrays are not equal\n" in done.stderr
+    assert "the program raised AssertionError: Arrays are not equal\n" in done.stdout
     assert "runpy" not in done.stderr
 
 
@@ -76,17 +86,50 @@ def test_a_program_that_declares_what_is_to_be_checked(tmp_path: Path, extra: in
     program = tmp_path / "declared.py"
     program.write_text(DECLARED.format(folder=str(PROGRAMS), extra=extra))
     done = check(program)
-    assert (done.returncode, words in done.stderr) == (code, True), done.stderr
+    assert (done.returncode, words in done.stdout) == (code, True), done.stdout
+
+
+def test_what_is_declared_wrongly(tmp_path: Path) -> None:
+    text = DECLARED.format(folder=str(PROGRAMS), extra=0).replace("lambda: a + b", 'lambda: {"d": a}')
+    (tmp_path / "named.py").write_text(text)
+    done = check("--seeds", 1, tmp_path / "named.py")
+    assert (done.returncode, "check: the reference has 'd', the outputs are 'c'" in done.stdout) == (2, True)
+    assert "nothing found" in done.stdout
+    assert done.stdout.endswith("0 notes; it cannot be checked\n")
+    assert "Traceback" not in done.stderr
+    (tmp_path / "number.py").write_text("check = 5\n")
+    assert "check is 5: it must be a mapping" in check(tmp_path / "number.py").stdout
+    assert "is a folder" in check(tmp_path).stderr
+    done = check("--arch", "sm_70", tmp_path / "number.py")
+    assert (done.returncode, done.stderr.startswith("error: --arch: arch 'sm_70' is not known")) == (2, True)
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_an_interrupted_program(tmp_path: Path, group: bool) -> None:
+    program, told = tmp_path / "waits.py", tmp_path / "told"
+    program.write_text(f"import pathlib, time\npathlib.Path({str(told)!r}).touch()\nwhile True: time.sleep(1)\n")
+    command = [sys.executable, "-m", "warpwright", "check", str(program)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as run:
+        until(told.is_file)
+        if group:
+            os.killpg(run.pid, signal.SIGINT)
+        else:
+            run.send_signal(signal.SIGINT)
+        out, errors = run.communicate(timeout=60)
+    assert (run.returncode, errors) == (130, "")
+    assert out.startswith("interrupted at waits.py:3;")
 
 
 def test_what_cannot_be_checked(tmp_path: Path) -> None:
     assert "no such file" in check(tmp_path / "none.py").stderr
     (tmp_path / "idle.py").write_text("print('nothing')\n")
     done = check(tmp_path / "idle.py")
-    assert (done.returncode, "launched no kernel" in done.stderr) == (2, True)
+    assert (done.returncode, "launched no kernel" in done.stdout) == (2, True)
     (tmp_path / "asks.py").write_text("from cuda.bindings import driver\ndriver.cuGraphCreate(0)\n")
     done = check("asks.py", cwd=tmp_path)
-    assert (done.returncode, "calls cuGraphCreate, for which there is no stand-in" in done.stderr) == (2, True)
+    assert (done.returncode, "calls cuGraphCreate, for which there is no stand-in" in done.stdout) == (2, True)
     (tmp_path / "dies.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n")
     done = check("dies.py", cwd=tmp_path)
     assert (done.returncode, "ended with signal 9" in done.stderr) == (2, True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import subprocess
+import sys
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 
 from tests.checking.programs import PROGRAMS, loaded
 from warpwright.checking import CheckError, FindingsError, Gpu, emulated_gpu
+from warpwright.checking.session import emulated
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +27,7 @@ def ring() -> ModuleType:
 
 @pytest.fixture
 def gpu() -> Iterator[Gpu]:
-    with emulated_gpu("sm_90a") as made:
+    with emulated("sm_90a") as made:
         yield made
 
 
@@ -131,6 +134,28 @@ def test_the_dsl_and_cuda_are_as_before_when_it_is_over(ring: ModuleType) -> Non
 def test_an_arch_that_is_not_known_is_refused() -> None:
     with pytest.raises(Exception, match="arch 'sm_1' is not known; there are sm_80"), emulated_gpu("sm_1"):
         pass
+
+
+PLAIN = """\
+import sys; sys.path.insert(0, {folder!r})
+import numpy as np
+from cutlass.cute.runtime import from_dlpack
+from vector_add import vector_add
+from warpwright.checking import emulated_gpu
+with emulated_gpu(seeds=1) as gpu:
+    vector_add(*(from_dlpack(np.ones(200, np.float32)) for _ in range(3)), 0)
+    gpu.check("d", np.zeros(4), np.ones(4))
+    {more}
+"""
+
+
+@pytest.mark.parametrize(("more", "words"), [("", "FindingsError: wrong-result"), ("1 / 0", "ZeroDivisionError")])
+def test_without_pytest_findings_are_not_lost_at_the_end(more: str, words: str) -> None:
+    program = PLAIN.format(folder=str(PROGRAMS), more=more)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "wrong-result: 4 of 4 elements of d are wrong" in done.stderr
 
 
 @pytest.mark.parametrize(("extra", "kind"), [(0, None), (1, "global-bounds")])

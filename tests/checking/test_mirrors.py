@@ -47,11 +47,11 @@ def test_what_runs_over_the_end_does_not_hit_the_next_array(monkeypatch: Any, co
     from cutlass.cute.runtime import from_dlpack
     from vector_add import vector_add
 
-    from warpwright.checking.session import emulated_gpu
+    from warpwright.checking.session import emulated
 
     shared = bytearray(3 * 512)
     a, b, c = (np.frombuffer(shared, np.float32, 128, 512 * index) for index in range(3))
-    with emulated_gpu(seeds=1) as gpu:
+    with emulated(seeds=1) as gpu:
         tensors = [from_dlpack(each, assumed_align=128) for each in (a, b, c)]
         with pytest.raises(AssertionError):
             cute.compile(vector_add, *tensors, 1)(*tensors) if compiled else vector_add(*tensors, 1)

@@ -42,6 +42,14 @@ def test_meant(emulated_gpu):
 
 def test_without():
     pass
+
+def test_fails_by_itself(emulated_gpu):
+    add(emulated_gpu, -1)
+    assert False, "of its own"
+
+@pytest.mark.emulated_gpu("sm_70")
+def test_of_no_arch(emulated_gpu):
+    pass
 """
 
 
@@ -51,6 +59,8 @@ def test_the_fixture(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "warpwright.checking.plugin", "-p", "no:cacheprovider", "."]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
     assert done.returncode == 1
-    assert "2 failed, 3 passed" in done.stdout
-    assert "unwritten: 1 of 200 elements of c were never written, the first at [199]" in done.stdout
+    assert "3 failed, 3 passed, 1 error" in done.stdout
+    assert "of its own" in done.stdout
+    assert "emulated_gpu: arch 'sm_70' is not known; there are sm_80" in done.stdout
+    assert done.stdout.count("unwritten: 1 of 200 elements of c were never written, the first at [199]") >= 2
     assert "global-bounds: read of 4 bytes" in done.stdout

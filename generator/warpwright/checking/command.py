@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from warpwright.checking.scratch import remove_left, scratch_folder
 from warpwright.child import child_command
 from warpwright.errors import UserError
 
@@ -29,16 +31,41 @@ def run_checked(
 ) -> dict[str, Any]:
     """Run a program in a process of its own and return what `script.run_program` reports.
 
-    `to_stderr`: what the program prints goes to stderr. Raises UserError where the process dies without a report.
+    `to_stderr`: what the program prints goes to stderr. Raises UserError where the process dies without a report, and
+    KeyboardInterrupt where it is interrupted before it has one.
     """
-    with tempfile.TemporaryDirectory(prefix="warpwright-") as folder:
+    remove_left()
+    with contextlib.suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the folder is removed
+    with scratch_folder() as folder:
         report = Path(folder) / "report.json"
         command = child_command(
             "warpwright.checking.script", str(report), json.dumps(dict(options)), str(program), *arguments
         )
-        done = subprocess.run(command, stdout=sys.stderr.fileno() if to_stderr else None)
+        code = _wait(subprocess.Popen(command, stdout=sys.stderr.fileno() if to_stderr else None))
+        remove_left()  # of a program that ended without ceremony
         if not report.is_file():
-            how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
+            if code == -signal.SIGINT:
+                raise KeyboardInterrupt
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
             raise UserError(f"{program}: its process ended with {how} and left no report; its last words are above")
         found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
         return found
+
+
+def _wait(running: subprocess.Popen[bytes]) -> int:
+    """Wait for a process; one that is interrupted gets a moment to say what it has found."""
+    try:
+        return running.wait()
+    except KeyboardInterrupt:
+        for signalled in (None, signal.SIGINT):  # the terminal has sent it one; who has interrupted us alone has not
+            try:
+                if signalled is not None:
+                    running.send_signal(signalled)
+                return running.wait(timeout=2)
+            except subprocess.TimeoutExpired:
+                continue
+        raise
+    finally:
+        running.kill()
+        running.wait()

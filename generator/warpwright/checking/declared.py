@@ -31,6 +31,8 @@ def run_declared(gpu: Any, names: Mapping[str, Any]) -> None:
     if isinstance(declared, Sequence) and declared and all(isinstance(each, Mapping) for each in declared):
         for each in declared:
             _run(gpu, each)
+    elif declared is not None and not gpu.launches and isinstance(declared, (Sequence, int, float)):
+        raise CheckError(f"check is {declared!r}: it must be a mapping with {', '.join(_KEYS)}, or a list of such")
 
 
 def _run(gpu: Any, declared: Mapping[str, Any]) -> None:
@@ -44,12 +46,17 @@ def _run(gpu: Any, declared: Mapping[str, Any]) -> None:
     arguments = [gpu.tensor(each) for each in declared["arguments"]]
     cute.compile(declared["function"], *arguments)(*arguments)
     outputs, reference = declared.get("outputs", {}), declared.get("reference")
+    if not isinstance(outputs, Mapping):
+        raise CheckError("check: the outputs must be a mapping, name to array")
     if reference is not None:
-        expected = reference()
+        expected = reference() if callable(reference) else reference
         if not isinstance(expected, Mapping):
             if len(outputs) != 1:
                 raise CheckError(f"check: the reference returns one array, there are {len(outputs)} outputs")
             expected = dict.fromkeys(outputs, expected)
+        if expected.keys() != outputs.keys():
+            has, wanted = (", ".join(map(repr, each)) for each in (expected, outputs))
+            raise CheckError(f"check: the reference has {has or 'nothing'}, the outputs are {wanted or 'none'}")
         for name, array in outputs.items():
             gpu.check(name, array, expected[name], declared.get("rtol", 0.0), declared.get("atol", 0.0))
     else:

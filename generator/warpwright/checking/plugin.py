@@ -26,18 +26,29 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def emulated_gpu(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A `warpwright.checking.Gpu`, attached to the DSL while the test runs."""
-    from warpwright.checking.session import emulated_gpu as emulated
+    from warpwright.checking.limits import Limits
+    from warpwright.checking.session import CheckError, emulated
 
     marker = request.node.get_closest_marker("emulated_gpu")
-    with emulated(*(marker.args if marker else ()), **(marker.kwargs if marker else {})) as gpu:
+    args, kwargs = (marker.args, marker.kwargs) if marker else ((), {})
+    try:
+        Limits.of(*args[:1] or [kwargs.get("arch", "sm_90a")], multiprocessors=1)
+    except CheckError as error:
+        pytest.fail(f"@pytest.mark.emulated_gpu: {error}", pytrace=False)
+    with emulated(*args, **kwargs) as gpu:
         yield gpu
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail in the test itself, not in what comes after it."""
-    result = yield
+    """Fail in the test itself, not in what comes after it. Where it fails by itself, its report has findings too."""
     gpu = getattr(item, "funcargs", {}).get("emulated_gpu")
+    try:
+        result = yield
+    except BaseException:
+        if gpu is not None and gpu.findings:
+            item.add_report_section("call", "emulated_gpu", "\n".join(map(str, gpu.findings)))
+        raise
     if gpu is not None:
         gpu.raise_for_findings()
     return result

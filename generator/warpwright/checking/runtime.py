@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from warpwright.build.toolchain import tool
+from warpwright.checking.scratch import scratch_folder
 
 __all__ = ["Device", "LaunchConfig", "Runtime", "stub_library"]
 
@@ -93,7 +94,7 @@ class _Hooks(ctypes.Structure):
 @functools.cache
 def stub_library() -> Path:
     """Compile runtime_stub.c, once per process (80 ms); raises ToolchainError where there is no C compiler."""
-    folder = tempfile.TemporaryDirectory(prefix="warpwright-")
+    folder = scratch_folder()
     _FOLDERS.append(folder)
     path = Path(folder.name) / "libwarpwright_runtime.so"
     command = (tool("gcc"), "-shared", "-fPIC", "-O1", str(_STUB), "-o", str(path))

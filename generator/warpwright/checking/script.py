@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -27,30 +28,35 @@ def run_program(program: Path, arguments: list[str], options: dict[str, Any]) ->
     """Run a program and return what is to be reported, as data.
 
     ended: "returned", "exited" (with a code), "raised", "stopped" (by a finding that nothing sensible follows) or
-    "unsupported" (the emulator cannot go on); words: what was said then.
+    "interrupted" or "unsupported" (the emulator cannot go on); words: what was said then.
     """
     from warpwright.checking.declared import run_declared
     from warpwright.checking.errors import CheckError, FindingsError
-    from warpwright.checking.session import emulated_gpu
+    from warpwright.checking.session import emulated
     from warpwright.emulate import EmulatorError, PtxError
 
     sys.argv = [str(program), *arguments]
     sys.path.insert(0, str(program.resolve().parent))
     ended, words, code = "returned", "", 0
-    with emulated_gpu(**options) as gpu:
+    with emulated(**options) as gpu:
         try:
             names = runpy.run_path(str(program), run_name="__main__")
             run_declared(gpu, names)
         except SystemExit as error:
             ended, code = "exited", error.code if isinstance(error.code, int) else int(error.code is not None)
             words = error.code if isinstance(error.code, str) else ""
-        except FindingsError:
+        except FindingsError as error:
             ended = "stopped"
+            if not gpu.findings:  # of an emulated GPU of the program's own
+                ended, words, code = "raised", f"{type(error).__name__}: {error}", 1
         except (CheckError, EmulatorError, PtxError) as error:
             ended, words = "unsupported", str(error)
             if os.environ.get("WARPWRIGHT_TRACEBACK"):
                 traceback.print_exc()
+        except KeyboardInterrupt as error:
+            ended, words, code = "interrupted", _where(error, program), 130
         except BaseException as error:
+            code = 1
             ended, words = "raised", f"{type(error).__name__}: {error}"
             traceback.print_exception(error.with_traceback(_in_program(error, program)))
         return {**gpu.summary.data(), "ended": ended, "words": words, "code": code, "timelines": gpu.timelines}
@@ -64,8 +70,16 @@ def _in_program(error: BaseException, program: Path) -> TracebackType | None:
     return found or error.__traceback__
 
 
+def _where(error: BaseException, program: Path) -> str:
+    """File and line of the program that an error has come through last."""
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(program)]
+    return f"{program.name}:{lines[-1]}" if lines else program.name
+
+
 def _main() -> None:
     die_with_parent()
+    # Started in the background a process ignores it; that is for the command to know.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     report, options, program, *arguments = sys.argv[1:]
     found = run_program(Path(program), arguments, json.loads(options))
     sys.stdout.flush()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import inspect
-import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,37 +17,11 @@ from warpwright.checking.dsl import attached
 from warpwright.checking.errors import CheckError, FindingsError
 from warpwright.checking.kernels import Entry, Kernels, cubin_at
 from warpwright.checking.launching import Settings, parameters, run_launch
+from warpwright.checking.limits import Limits
 from warpwright.checking.report import LaunchReport, Message, Summary
 from warpwright.checking.runtime import LaunchConfig, Runtime
 
-__all__ = ["CheckError", "FindingsError", "Gpu", "Limits", "emulated_gpu"]
-
-#: Bytes of shared memory that a CTA may have, by compute capability. Source: CUDA C++ Programming Guide.
-_SHARED = {(8, 0): 166_912, (8, 6): 101_376, (8, 9): 101_376, (9, 0): 232_448, (10, 0): 232_448, (10, 3): 232_448,
-           (12, 0): 101_376, (12, 1): 101_376}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the emulated device says of itself. Few multiprocessors: persistent kernels then go round several times."""
-
-    capability: tuple[int, int]
-    shared_bytes: int
-    multiprocessors: int
-
-    @classmethod
-    def of(cls, arch: str, multiprocessors: int) -> Limits:
-        """Raises CheckError for an arch that is not known."""
-        found = re.fullmatch(r"sm_(\d+)(\d)[af]?", arch)
-        capability = (int(found[1]), int(found[2])) if found else (0, 0)
-        if capability not in _SHARED:
-            known = ", ".join(f"sm_{major}{minor}" for major, minor in _SHARED)
-            raise CheckError(f"arch {arch!r} is not known; there are {known} (with a: sm_90a, sm_100a)")
-        return cls(capability, _SHARED[capability], multiprocessors)
-
-    def clusters(self, size: int) -> int:
-        """How many clusters of `size` CTAs are on the device at once, with one CTA on each multiprocessor."""
-        return max(1, self.multiprocessors // size)
+__all__ = ["CheckError", "FindingsError", "Gpu", "Limits", "emulated", "emulated_gpu"]
 
 
 class Gpu:
@@ -195,17 +168,36 @@ class Gpu:
 
 
 @contextlib.contextmanager
-def emulated_gpu(
+def emulated(
     arch: str = "sm_90a", seeds: int = 2, multiprocessors: int = 8, trace: bool = False, strict: bool = False
 ) -> Iterator[Gpu]:
-    """Have everything that the DSL of this process compiles and launches run in the emulator, while in the context.
-
-    `seeds`: schedules of each launch. `strict`: what is usually a note is a finding. Functions must be compiled inside.
-    Raises CheckError, EmulatorError or PtxError out of a launch that cannot be emulated.
-    """
+    """`emulated_gpu` for who looks at what was found: nothing is made of it at the end."""
     gpu = Gpu(arch, Settings(tuple(range(1, seeds + 1)), 8 * multiprocessors, trace, strict), multiprocessors)
     try:
         with attached(gpu, arch):
             yield gpu
     finally:
         gpu.runtime.close()
+
+
+@contextlib.contextmanager
+def emulated_gpu(
+    arch: str = "sm_90a", seeds: int = 2, multiprocessors: int = 8, trace: bool = False, strict: bool = False
+) -> Iterator[Gpu]:
+    """Have everything that the DSL of this process compiles and launches run in the emulator, while in the context.
+
+    `seeds`: schedules of each launch. `strict`: what is usually a note is a finding. Functions must be compiled inside.
+    Raises CheckError for an arch that is not known, CheckError, EmulatorError or PtxError out of a launch that cannot
+    be emulated, and at its end FindingsError where anything was found that `take_findings` has not taken. Where the
+    body raises, its error goes on, and the findings are printed on stderr.
+    """
+    with emulated(arch, seeds, multiprocessors, trace, strict) as gpu:
+        try:
+            yield gpu
+        except BaseException as error:
+            told = str(error) if isinstance(error, FindingsError) else ""
+            for finding in gpu.findings:
+                if str(finding) not in told:
+                    print(f"warpwright: {finding}", file=sys.stderr)
+            raise
+    gpu.raise_for_findings()

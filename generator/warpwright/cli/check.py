@@ -34,9 +34,7 @@ def check(
     multiprocessors: Annotated[
         int, typer.Option("--sms", min=1, metavar="N", help="Multiprocessors of the emulated GPU.")
     ] = 8,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Rules of the PTX ISA that production kernels break count too.")
-    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Notes on kernels count as findings.")] = False,
     trace: Annotated[
         Path | None,
         typer.Option("--trace", metavar="JSON", help="Write a timeline of one CTA of each launch (Chrome trace)."),
@@ -55,7 +53,11 @@ def check(
     Exit code: 0 nothing was found, 1 something is wrong, 2 the program cannot be checked.
     """
     from warpwright.checking.command import likely_arch, run_checked
+    from warpwright.checking.errors import CheckError
+    from warpwright.checking.limits import Limits
 
+    if program.is_dir():
+        raise UserError(f"{program} is a folder; give a Python program that launches CuTe-DSL kernels")
     if not program.is_file():
         raise UserError(f"{program}: no such file; give a Python program that launches CuTe-DSL kernels")
     options = {
@@ -65,7 +67,14 @@ def check(
     given = arguments or []
     if given[:1] == ["--"]:
         given = given[1:]
-    found = run_checked(program, given, options, to_stderr=as_json)
+    try:
+        Limits.of(options["arch"], multiprocessors)
+        found = run_checked(program, given, options, to_stderr=as_json)
+    except CheckError as error:
+        raise UserError(f"--arch: {error}") from None
+    except KeyboardInterrupt:
+        say("interrupted: nothing was found up to then that could be told")
+        raise typer.Exit(130) from None
     timelines = found.pop("timelines", [])
     if trace is not None:
         from warpwright.checking.timeline import write_timelines
@@ -79,6 +88,8 @@ def check(
 
 
 def _code(found: dict[str, Any]) -> int:
+    if found["ended"] == "interrupted":
+        return 130
     if found["status"] != "correct" or found["ended"] == "raised" or found["code"]:
         return 1
     return 2 if found["ended"] == "unsupported" or not found["launches"] else 0
@@ -86,23 +97,35 @@ def _code(found: dict[str, Any]) -> int:
 
 def _print(found: dict[str, Any]) -> None:
     for line in _causes(found):
-        say(line, style="bold red")
+        say(line, style="bold red", result=True)
     if found["launches"]:
         _print_launches(found["launches"])
     for where in [*found["launches"], found]:
         for message in where["findings"]:
-            say(f"{message['kind']}{_of(where)}: {message['text']}", style="bold red")
+            say(f"{message['kind']}{_of(where)}: {message['text']}", style="bold red", result=True)
     for where in [*found["launches"], found]:
         for message in where["notes"]:
-            say(f"note{_of(where)}: {message['kind']}: {message['text']}", style="dim")
+            say(f"note{_of(where)}: {message['kind']}: {message['text']}", style="dim", result=True)
     if not found["launches"] and found["ended"] != "unsupported":
-        say("the program launched no kernel: nothing was checked", style="yellow")
+        say("the program launched no kernel: nothing was checked", style="yellow", result=True)
     findings, notes = (sum(len(where[what]) for where in [*found["launches"], found]) for what in ("findings", "notes"))
     say(
         f"{count(len(found['launches']), 'launch')} for {found['arch']}: {count(findings, 'finding')},"
-        f" {count(notes, 'note')}",
-        style=status_style(found["status"]),
+        f" {count(notes, 'note')}{_failure(found)}",
+        style=status_style(found["status"]) if not _code(found) else "bold red",
+        result=True,
     )
+
+
+def _failure(found: dict[str, Any]) -> str:
+    """What else than findings makes the exit code, in the last line."""
+    words = {
+        "raised": "; the program failed: it raised " + found["words"].partition(":")[0],
+        "exited": f"; the program failed: it exited with {found['code']}" if found["code"] else "",
+        "unsupported": "; it cannot be checked",
+        "interrupted": "; interrupted",
+    }
+    return words.get(found["ended"], "")
 
 
 def _of(where: dict[str, Any]) -> str:
@@ -124,6 +147,8 @@ def _causes(found: dict[str, Any]) -> list[str]:
         lines.append(f"{found['status']}: {message['kind']}{kernel}: {place}{stopped}{others}")
     if found["ended"] == "unsupported":
         lines.append(f"cannot be checked: {found['words']}")
+    elif found["ended"] == "interrupted":
+        lines.append(f"interrupted at {found['words']}; what was launched before is below")
     elif found["ended"] == "raised":  # its traceback, with all of its words, is above
         lines.append("the program raised " + " ".join(found["words"].split("\n\n")[0].split()))
     elif found["code"]:
@@ -143,7 +168,7 @@ def _print_launches(launches: list[dict[str, Any]]) -> None:
             str(launch["registers"]),
             f"{launch['warp_instructions']:,}",
             f"{launch['seconds']:.2f}",
-            launch["status"],
+            "nothing found" if launch["status"] == "correct" else launch["status"],
         ]
         for launch in launches
     ]

@@ -32,12 +32,12 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else ending}"
 
 
-def say(text: str, style: str = "") -> None:
-    """Print a message for a person, on stderr, with `text` as it stands (no markup)."""
+def say(text: str, style: str = "", result: bool = False) -> None:
+    """Print a message for a person, with `text` as it stands (no markup): on stderr, a `result` on stdout."""
     from rich.console import Console
 
     sys.stdout.flush()  # where both go to one place, keep them in order
-    Console(stderr=True, highlight=False, soft_wrap=True).print(text, style=style or None, markup=False)
+    Console(stderr=not result, highlight=False, soft_wrap=True).print(text, style=style or None, markup=False)
 
 
 def print_json(value: Any) -> None:

@@ -14,8 +14,8 @@ from warpwright.emulate.units.barriers.mbarriers import MBarrier, lookup
 #: A rule that can be left out: before a warp ends it waits for its stores. Production kernels leave the last one of a
 #: CTA un-waited for, or uncommitted, and rely on the hardware to keep the shared memory until that has read it.
 TAIL = "bulk-store-tail"
-#: A rule that can be left out: what ordinary loads have read wants a proxy fence before a copy overwrites it. Production
-#: pipelines release a stage that they have read by a barrier alone.
+#: A rule that can be left out: what ordinary loads have read wants a proxy fence before a copy overwrites it. Pipelines
+#: of production kernels release a stage that they have read by a barrier alone.
 READS = "reads-before-copies"
 _LATENCY, _BYTES_PER_CLOCK = 700, 46.6  # modelled clocks, for the timeline alone
 LOAD = Source(
