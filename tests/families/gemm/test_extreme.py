@@ -63,3 +63,16 @@ def test_every_kind_of_result_comes() -> None:
     assert (stored[small] != exact[small]).any()
     assert {65504.0, -65504.0} <= set(a[np.isfinite(a)].tolist())
     assert (np.signbit(a) & (a == 0)).all(axis=1).any()  # a row of nothing but -0
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
+def test_beta_times_c_is_finite_in_float32_where_c_is(dtype: str) -> None:
+    xp = NumpyXp()
+    plan = next(p for p in legal_plans(seed=1, count=200) if any(a.name == "c" for a in p.arguments))
+    argument = replace(next(a for a in plan.arguments if a.name == "c"), dtype=dtype)
+    problem = Problem("extreme", (("M", 96), ("N", 143), ("K", 69), ("L", 1)), fill="extreme")
+    beta = workload(plan.family).scalars(plan, problem)["beta"]
+    c = xp.decode(workload(plan.family).inputs(xp, plan, argument, problem, 3), dtype)
+    finite = c[np.isfinite(c)]
+    assert np.abs(finite).max() > 60000
+    assert np.isfinite((finite * beta).astype(np.float32)).all()

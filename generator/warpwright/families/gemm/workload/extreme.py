@@ -25,6 +25,8 @@ _EVERY = 89
 def strew(values: Array, argument: Argument) -> None:
     """Put special numbers into small integers, in place; of A (L, M, K), B (L, K, N), C (L, M, N) or a vector."""
     large, small = _LARGE[argument.dtype], _SMALL[argument.dtype]
+    if argument.name == "c" and large > _LARGE["f16"]:
+        large /= 4  # three times that is finite in float32, so that beta * C may be rounded by itself or not
     if argument.name == "a":
         _rows_of_a(values, large, small)
     elif argument.name == "b":
