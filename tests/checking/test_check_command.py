@@ -80,12 +80,13 @@ check = {{"function": add, "arguments": [a, b, c], "outputs": {{"c": c}}, "refer
 
 
 @pytest.mark.parametrize(
-    ("extra", "code", "words"), [(0, 0, "0 findings"), (-1, 1, "1 of 200 elements of c are wrong")]
+    ("extra", "code", "words"),
+    [(0, 0, "0 findings"), (-1, 1, "1 of 200 elements of c are wrong"), (1, 1, f"  {PROGRAMS}/vector_add.py:")],
 )
 def test_a_program_that_declares_what_is_to_be_checked(tmp_path: Path, extra: int, code: int, words: str) -> None:
     program = tmp_path / "declared.py"
     program.write_text(DECLARED.format(folder=str(PROGRAMS), extra=extra))
-    done = check(program)
+    done = check(program, cwd=tmp_path)
     assert (done.returncode, words in done.stdout) == (code, True), done.stdout
 
 

@@ -253,3 +253,19 @@ def test_a_barrier_of_the_cta_counts_warps_that_are_there() -> None:
     body = " setp.ge.u32 %p1, %r0, 32;\n @%p1 ret;\n bar.sync 0;\n"
     for seed in range(4):
         assert launch(body, threads=96, seed=seed).kinds == []
+
+
+def test_ctas_that_wait_alike_are_told_of_once() -> None:
+    body = """
+ setp.eq.u32 %p1, %r0, 0;
+ @%p1 mbarrier.init.shared::cta.b64 [%r1], 2;
+ bar.warp.sync -1;
+ @%p1 mbarrier.arrive.shared::cta.b64 _, [%r1];
+LOOP:
+ mbarrier.try_wait.parity.shared.b64 %p5, [%r1], 0;
+ @!%p5 bra LOOP;
+"""
+    message = launch(body, grid=3).message("deadlock")
+    assert message.count("wait for the phase") == 1
+    assert "warp 0 of CTAs (0, 0, 0), (1, 0, 0), (2, 0, 0) wait for" in message
+    assert "1 arrival by warp 0 of its CTA" in message

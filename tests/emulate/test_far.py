@@ -134,3 +134,10 @@ def test_offsets_computed_in_32_bits_are_found(planted: dict[str, Path], fault: 
     (outcome,) = outcomes(planted[fault], is_far)
     assert outcome.findings
     assert {finding.kind for finding in outcome.findings} <= {"global-bounds", "unwritten"}
+
+
+def test_one_byte_is_one_byte() -> None:
+    memory = GlobalMemory()
+    memory.add("d", np.zeros(1, np.uint8), "inout", 8192)
+    assert memory.near(8193) == "1 byte from the start of 'd', which has 1 byte"
+    assert memory.near(8191) == "1 byte ahead of 'd'"

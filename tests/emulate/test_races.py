@@ -254,6 +254,34 @@ END:
     assert "race" in launch(written, {"o": out}, **loose).kinds
 
 
+def test_who_waits_for_a_phase_that_was_over_is_told_so() -> None:
+    body = """
+ setp.eq.u32 %p1, %r0, 0;
+ add.s32 %r6, %r1, 1024;
+ mov.b32 %r7, 0;
+ @%p1 mbarrier.init.shared::cta.b64 [%r6], 1;
+ fence.proxy.async.shared::cta;
+ bar.warp.sync -1;
+ @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r6], 512;
+ @%p1 cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd50, {{%r7, %r7}}], [%r6];
+{wait}
+ ld.shared.b32 %r5, [%r1];
+LATE:
+ mbarrier.try_wait.parity.shared.b64 %p5, [%r6], 0;
+ @!%p5 bra LATE;
+"""
+    loop = "LOOP:\n mbarrier.try_wait.parity.shared.b64 %p5, [%r6], {};\n @!%p5 bra LOOP;"
+    for wait, expected in ((loop.format(0), set()), (loop.format(1), {"race"})):
+        outcomes = [launch(body.format(wait=wait), {"o": np.zeros((4, 64), np.uint16)}, maps=MAPS, seed=seed)
+                    for seed in range(8)]  # fmt: skip
+        told = [f for outcome in outcomes for f in outcome.result.findings if "async proxy write" in f.message]
+        assert {f.kind for f in told} - {"uninitialised-read"} == expected
+        assert all(
+            "a phase that was over already" in f.message for f in told if "not ordered after the async" in f.message
+        )
+    assert early
+
+
 SIZES = [(1, "b8", "%rs1"), (2, "b16", "%rs1"), (4, "b32", "%r0"), (8, "b64", "%rd9")]
 
 

@@ -15,8 +15,9 @@ from warpwright.checking.places import origin, places_of
 from warpwright.checking.report import LaunchReport, Message
 from warpwright.checking.runtime import LaunchConfig
 from warpwright.checking.trials import Found, Trials
-from warpwright.emulate import KINDS, GlobalMemory, Options, TensorMap
+from warpwright.emulate import KINDS, Finding, GlobalMemory, Options, TensorMap
 from warpwright.emulate.machine.launch import Launch
+from warpwright.emulate.machine.people import counted
 from warpwright.emulate.ptx.syntax import Kernel
 from warpwright.emulate.units import UNITS
 from warpwright.record import STATUSES
@@ -104,9 +105,18 @@ def run_launch(
         places = places_of(module, entry.name)
         report.findings, report.notes = _messages(trials.found, places), _messages(trials.noted, places)
     for name, different in trials.varying().items():
-        text = f"{different} bytes of {name!r} depend on the schedule: atomics in any order, or a race"
+        verb = "depends" if different == 1 else "depend"
+        text = f"{counted(different, 'byte')} of {name!r} {verb} on the schedule: atomics in any order, or a race"
         (report.findings if settings.strict else report.notes).append(Message("schedule", text))
     return report, trials.timeline
+
+
+def _rank(finding: Finding) -> tuple[int, ...]:
+    """The gravest first. But what may still fly when a CTA ends follows from what nobody waited for, and is told last;
+    and of what is wrong with the order, the read of what a copy has not brought yet is told first.
+    """
+    early = finding.kind == "race" and "is not ordered after the async proxy write" in finding.message
+    return finding.kind == "exit", STATUSES.index(KINDS[finding.kind].status), not early
 
 
 def _at_launch(registers: int) -> int:
@@ -116,7 +126,8 @@ def _at_launch(registers: int) -> int:
 
 def _messages(found: Found, places: Any) -> list[Message]:
     """Findings in words, the gravest first; what happens at copies of the same lines is told once."""
-    ordered = sorted(found.values(), key=lambda each: STATUSES.index(KINDS[each[0].kind].status))
+    ordered = sorted((each for each in found.values()), key=lambda each: _rank(each[0]))
+    races = [each[0].lines for each in ordered if each[0].kind == "race"]
     messages: dict[object, Message] = {}
     for finding, seed in ordered:
         told = [places.places[line] for line in finding.lines if line in places.places]
@@ -124,6 +135,11 @@ def _messages(found: Found, places: Any) -> list[Message]:
         key = (finding.kind, lines) if lines and len(told) == len(finding.lines) else finding
         if key in messages:
             continue
-        text = f"{places.explain(finding.message)}\n  with schedule seed {seed}"
+        message = finding.message
+        late = [lines[0] for lines in races if finding.kind == "uninitialised-read" and lines[1:] == finding.lines]
+        if late:  # who writes it comes later in this run
+            message = message.replace("is read but was never written", "is read but was not yet written")
+            message += f"\n  no barrier is between this read and what writes it later:\n    PTX line {late[0]}"
+        text = f"{places.explain(message)}\n  with schedule seed {seed}"
         messages[key] = Message(finding.kind, text, lines)
     return list(messages.values())

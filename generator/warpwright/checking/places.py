@@ -18,6 +18,8 @@ from warpwright.emulate.variant.places import Place, Places, shown
 __all__ = ["origin", "places_of"]
 
 _DEFINED = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
+#: The program that `warpwright check` runs; None elsewhere, where files have their names alone.
+program: Path | None = None
 _DECORATORS = 12  # lines between the first of them and the `def`, at most
 
 
@@ -40,7 +42,7 @@ def places_of(module: Module, name: str) -> Places:
         found = _line(instruction, columns)
         near = found or (None if index in starts else near)
         if near is not None:
-            places[instruction.line] = Place(near[1], _text(*near), bool(found), Path(near[0]).name)
+            places[instruction.line] = Place(near[1], _text(*near), bool(found), _name(near[0]))
     return Places(places) if places else Places(problem=_unknown(kernel))
 
 
@@ -53,7 +55,7 @@ def origin(kernel: Kernel) -> str:
             for number in range(line, line + _DECORATORS):
                 defined = _DEFINED.match(linecache.getline(file, number))
                 if defined:
-                    return f"{defined[1]} ({Path(file).name}:{number})"
+                    return f"{defined[1]} ({_name(file)}:{number})"
     return kernel.name.removeprefix("kernel_cutlass_")
 
 
@@ -66,6 +68,15 @@ def _line(instruction: Instruction, columns: bool) -> tuple[str, int] | None:
 @functools.cache
 def _text(file: str, line: int) -> str:
     return shown(linecache.getline(file, line))
+
+
+@functools.cache
+def _name(file: str) -> str:
+    """A file as reports name it: one beside the program that runs by its name, others by their path."""
+    path = Path(file).resolve()
+    if program is not None and path != program.resolve():
+        return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+    return path.name
 
 
 def _unknown(kernel: Kernel) -> str:

@@ -32,7 +32,7 @@ def emulated_gpu(request: pytest.FixtureRequest) -> Iterator[Any]:
     marker = request.node.get_closest_marker("emulated_gpu")
     args, kwargs = (marker.args, marker.kwargs) if marker else ((), {})
     try:
-        Limits.of(*args[:1] or [kwargs.get("arch", "sm_90a")], multiprocessors=1)
+        Limits.of(args[0] if args else kwargs.get("arch", "sm_90a"), 1)
     except CheckError as error:
         pytest.fail(f"@pytest.mark.emulated_gpu: {error}", pytrace=False)
     with emulated(*args, **kwargs) as gpu:

@@ -30,11 +30,13 @@ def run_program(program: Path, arguments: list[str], options: dict[str, Any]) ->
     ended: "returned", "exited" (with a code), "raised", "stopped" (by a finding that nothing sensible follows) or
     "interrupted" or "unsupported" (the emulator cannot go on); words: what was said then.
     """
+    from warpwright.checking import places
     from warpwright.checking.declared import run_declared
     from warpwright.checking.errors import CheckError, FindingsError
     from warpwright.checking.session import emulated
     from warpwright.emulate import EmulatorError, PtxError
 
+    places.program = program
     sys.argv = [str(program), *arguments]
     sys.path.insert(0, str(program.resolve().parent))
     ended, words, code = "returned", "", 0

@@ -20,6 +20,7 @@ from warpwright.checking.device_memory import PATTERN, Bytes
 from warpwright.emulate import Finding, GlobalMemory, Module, Options, Result, TensorMap, run
 from warpwright.emulate.machine.launch import Launch
 from warpwright.emulate.machine.memory import Buffer
+from warpwright.emulate.machine.people import counted
 
 __all__ = ["Found", "Trials"]
 
@@ -99,9 +100,10 @@ class Trials:
                 different = int(np.count_nonzero(before != after))
                 if different:
                     held = " and ".join(map(repr, names))
+                    verb = "depends" if different == 1 else "depend"
                     text = (
-                        f"{different} bytes of {buffer.name!r} depend on what {held} held where nobody had written"
-                        " before the launch"
+                        f"{counted(different, 'byte')} of {buffer.name!r} {verb} on what {held} held where nobody had"
+                        " written before the launch"
                     )
                     self._add(self.found, [Finding(_UNWRITTEN, text)], seed)
         self._put(last)

@@ -41,11 +41,11 @@ def check(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a CuTe-DSL program as it stands, with the emulator in the place of a GPU.
+    """Run any CuTe-DSL program as it stands, in the emulator.
 
-    Every kernel that it launches is executed on the CPU, with the program's own arrays. Found are data races,
-    deadlocks, accesses out of bounds and reads of what nobody wrote; the program's own comparisons mean what they do
-    on a GPU.
+    Where it would reach a GPU, every kernel that it launches is executed on the CPU, with the program's own arrays.
+    Found are data races, deadlocks, accesses out of bounds and reads of what nobody wrote; the program's own
+    comparisons mean what they do on a GPU.
     Options of this command come before FILE, those of the program after it (`--` may stand between):
 
     warpwright check --seeds 5 program.py --size 256
@@ -68,7 +68,7 @@ def check(
     if given[:1] == ["--"]:
         given = given[1:]
     try:
-        Limits.of(options["arch"], multiprocessors)
+        Limits.of(str(options["arch"]), multiprocessors)
         found = run_checked(program, given, options, to_stderr=as_json)
     except CheckError as error:
         raise UserError(f"--arch: {error}") from None
@@ -125,7 +125,7 @@ def _failure(found: dict[str, Any]) -> str:
         "unsupported": "; it cannot be checked",
         "interrupted": "; interrupted",
     }
-    return words.get(found["ended"], "")
+    return str(words.get(found["ended"], ""))
 
 
 def _of(where: dict[str, Any]) -> str:
@@ -134,6 +134,8 @@ def _of(where: dict[str, Any]) -> str:
 
 def _causes(found: dict[str, Any]) -> list[str]:
     """Why the exit code is not 0, the gravest finding first: a line of each cause."""
+    from warpwright.checking.report import Message, status_of
+
     lines = []
     wheres = [where for where in [*found["launches"], found] if where["findings"]]
     if wheres:
@@ -144,7 +146,8 @@ def _causes(found: dict[str, Any]) -> list[str]:
         kernel = f" in launch {where['number']}, {where['kernel']}" if "number" in where else ""
         stopped = ", where the program was stopped" if found["ended"] == "stopped" else ""
         others = f" ({count(more, 'more finding')})" if more else ""
-        lines.append(f"{found['status']}: {message['kind']}{kernel}: {place}{stopped}{others}")
+        status = status_of([Message(message["kind"], "")])
+        lines.append(f"{status}: {message['kind']}{kernel}: {place}{stopped}{others}")
     if found["ended"] == "unsupported":
         lines.append(f"cannot be checked: {found['words']}")
     elif found["ended"] == "interrupted":

@@ -11,6 +11,7 @@ import numpy as np
 
 from warpwright.emulate.machine.addresses import SHARED_WINDOW
 from warpwright.emulate.machine.findings import EmulatorError
+from warpwright.emulate.machine.people import counted
 from warpwright.emulate.numbers.formats import Array
 
 Access = Literal["in", "out", "inout"]
@@ -115,12 +116,15 @@ class GlobalMemory:
         if above:
             after = min(above, key=lambda buffer: buffer.address)
             if nearest is None or after.address - address < address - nearest.address - len(nearest.data):
-                return f"{after.address - address} bytes ahead of {after.name!r}"
+                return f"{counted(after.address - address, 'byte')} ahead of {after.name!r}"
         if nearest is None:
             return "where no buffer is"
         apart = f", in runs of {nearest.runs.bytes}" if nearest.runs else ""
         at = address - nearest.address
-        return f"{at} bytes from the start of {nearest.name!r}, which has {len(nearest.data)} bytes{apart}"
+        return (
+            f"{counted(at, 'byte')} from the start of {nearest.name!r}, which has"
+            f" {counted(len(nearest.data), 'byte')}{apart}"
+        )
 
 
 def unwritten(buffer: Buffer, where: Mapping[str, Any] | Array | None = None) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from warpwright.emulate.machine.people import counted, ctas_of, warps_of
 
 if TYPE_CHECKING:
     from warpwright.emulate.machine.scheduler import Machine
-    from warpwright.emulate.machine.state import Warp
+    from warpwright.emulate.machine.state import Cta, Warp
 
 _SHOWN = 12  # groups of warps that wait alike
 
@@ -22,7 +23,7 @@ _PEER = """CTA {} may end before this reaches into its shared memory: no warp of
 
 def _waits(machine: Machine) -> tuple[list[str], list[dict[str, Any]]]:
     """Who waits: in words, those together that wait alike; and as numbers, each warp by itself."""
-    alike: dict[tuple[str, str, str], list[Warp]] = {}
+    alike: dict[tuple[str, str, str], dict[Cta, list[tuple[Warp, str]]]] = {}
     facts = []
     ordered = sorted(machine.waiting, key=lambda f: (f.warp.cta.cluster.number, f.warp.cta.rank, f.warp.index))
     for fiber in ordered:
@@ -31,11 +32,13 @@ def _waits(machine: Machine) -> tuple[list[str], list[dict[str, Any]]]:
         why, numbers = machine.program.hooks.waits[kind](fiber, detail)
         instruction = machine.program.instructions[fiber.blocked[1]]
         part = "" if fiber.mask == fiber.warp.alive else f" (lanes {fiber.mask:#010x})"
-        alike.setdefault((part, why, instruction.where), []).append(fiber.warp)
+        cta = fiber.warp.cta
+        key = part, why.replace(f"CTA {cta}", "its CTA"), instruction.where
+        alike.setdefault(key, {}).setdefault(cta, []).append((fiber.warp, why))
         facts.append({"warp": fiber.warp.index, "in_cta": fiber.warp.cta.ctaid, "line": instruction.line,
                       "kind": kind, **numbers})  # fmt: skip
     texts = []
-    for (part, why, where), warps in alike.items():
+    for part, why, where, warps in _together(alike):
         wait = "waits for" if len(warps) == 1 else "wait for"
         what, *known = why.split("\n")
         line = f"{warps_of(warps)} of {ctas_of(warps)}{part} {wait} {what}\n    {where}"
@@ -43,6 +46,19 @@ def _waits(machine: Machine) -> tuple[list[str], list[dict[str, Any]]]:
     if len(texts) > _SHOWN:
         texts[_SHOWN:] = [f"and {len(texts) - _SHOWN} more groups of warps"]
     return texts, facts
+
+
+def _together(
+    alike: dict[tuple[str, str, str], dict[Cta, list[tuple[Warp, str]]]],
+) -> Iterator[tuple[str, str, str, list[Warp]]]:
+    """Lanes, reason, place and warps: those of CTAs of which the same warps wait for the same, each for its own."""
+    for (part, why, where), ctas in alike.items():
+        same: dict[tuple[int, ...], list[tuple[Warp, str]]] = {}
+        for waiting in ctas.values():
+            same.setdefault(tuple(warp.index for warp, _ in waiting), []).extend(waiting)
+        for waiting in same.values():
+            own = {reason for _, reason in waiting}
+            yield part, own.pop() if len(own) == 1 else why, where, [warp for warp, _ in waiting]
 
 
 def _ended(machine: Machine) -> list[str]:

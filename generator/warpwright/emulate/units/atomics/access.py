@@ -14,6 +14,7 @@ import numpy as np
 from warpwright.emulate.machine.addresses import SHARED_WINDOW, locate, reach
 from warpwright.emulate.machine.memory import Buffer
 from warpwright.emulate.machine.order import WARP
+from warpwright.emulate.machine.people import counted
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
 from warpwright.emulate.machine.strong import strong_access
 from warpwright.emulate.numbers.formats import Array
@@ -93,7 +94,7 @@ def places(f: Fiber, number: int, addresses: Any, size: int, space: str, what: s
     buffer = machine.memory.at(low, high - low + size)
     if buffer is None:
         at = low if machine.memory.at(low, size) is None else high
-        text = f"{what} of {size} bytes at {at:#x}: {machine.memory.near(at)}"
+        text = f"{what} of {counted(size, 'byte')} at {at:#x}: {machine.memory.near(at)}"
         machine.fault("global-bounds", warp, number, text, fatal=True)
         raise AssertionError
     return Places(buffer, buffer.data, chosen - buffer.address, False)

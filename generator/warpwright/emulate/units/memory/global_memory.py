@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from warpwright.emulate.machine.memory import Buffer
+from warpwright.emulate.machine.people import counted
 from warpwright.emulate.machine.rows import FULL
 from warpwright.emulate.machine.state import Fiber
 from warpwright.emulate.numbers.formats import Array
@@ -34,7 +35,7 @@ def _buffer(f: Fiber, number: int, chosen: Array, size: int, what: str) -> Buffe
     buffer = memory.at(low, high - low + size)
     if buffer is None:
         bad = next(a for a in (low, high) if memory.at(a, size) is None or a == high)
-        text = f"{what} of {size} bytes at {bad:#x}: {memory.near(bad)}"
+        text = f"{what} of {counted(size, 'byte')} at {bad:#x}: {memory.near(bad)}"
         f.warp.machine.fault("global-bounds", f.warp, number, text, fatal=True)
         raise AssertionError
     return buffer

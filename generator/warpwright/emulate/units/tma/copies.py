@@ -18,10 +18,17 @@ TAIL = "bulk-store-tail"
 #: of production kernels release a stage that they have read by a barrier alone.
 READS = "reads-before-copies"
 _LATENCY, _BYTES_PER_CLOCK = 700, 46.6  # modelled clocks, for the timeline alone
-LOAD = Source(
-    "the TMA load of ",
-    lambda _began, after: f"a wait by {after} on the mbarrier that the load completes on, before its access",
-)
+
+
+def _arrival(_began: Warp, after: Warp) -> str:
+    """What makes an access of `after` come behind a load. A kernel that waits may do so for the wrong phase."""
+    text = f"a wait by {after} on the mbarrier that the load completes on, before its access"
+    if any("mbarrier" in i.opcode and "wait" in i.opcode for i in after.machine.program.instructions):
+        text += "; a wait for the parity of a phase that was over already does not wait"
+    return text
+
+
+LOAD = Source("the TMA load of ", _arrival)
 STORE = Source("the TMA store of ")
 
 
