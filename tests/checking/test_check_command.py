@@ -64,6 +64,15 @@ def test_a_program_whose_own_comparison_fails(tmp_path: Path) -> None:
     assert "runpy" not in done.stderr
 
 
+def test_a_program_that_raises(tmp_path: Path) -> None:
+    (tmp_path / "boom.py").write_text('raise RuntimeError("boom")\n')
+    done = check(tmp_path / "boom.py")
+    assert done.stdout.endswith("the program failed: it raised RuntimeError\n")
+    assert "warpwright" not in done.stderr
+    done = check("--json", tmp_path / "boom.py")
+    assert (done.returncode, json.loads(done.stdout)["code"]) == (1, 1)
+
+
 DECLARED = """\
 import sys; sys.path.insert(0, {folder!r})
 import numpy as np

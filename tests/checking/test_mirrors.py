@@ -38,6 +38,23 @@ def test_values_go_there_and_what_has_changed_comes_back() -> None:
     assert array.tolist() == [7, 9, 8, *range(3, 8)]
 
 
+def test_a_mirror_lives_as_long_as_who_was_given_it() -> None:
+    class Given:
+        pass
+
+    memory, array, given = DeviceMemory(), np.arange(8, dtype=np.uint8), Given()
+    kept = memoryview(array)  # the bytes live, whatever becomes of the array that was shown
+    shown = np.frombuffer(kept, np.uint8)
+    at = OnDevice(shown, memory.moved).span.address
+    memory.note(at, 8, owner=given)
+    del shown
+    OnDevice(np.zeros(4), memory.moved)
+    with memory.mirrors.filled():
+        assert bytes_at(at, 8).tolist() == list(range(8))
+    del given
+    assert [each.alive() for each in memory.mirrors._mirrors if each.address == at] == [None]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("compiled", [False, True])
 def test_what_runs_over_the_end_does_not_hit_the_next_array(monkeypatch: Any, compiled: bool) -> None:

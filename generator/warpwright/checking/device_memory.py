@@ -53,6 +53,8 @@ class DeviceMemory:
         """Add a range, as long as `owner` lives (for good where it is None); `keep` keeps it alive."""
         if not size:
             return
+        if owner is not None:
+            self.mirrors.hold(address, owner)
         known = self.ranges.get((address, size))
         if keep:
             self._kept.append(owner)

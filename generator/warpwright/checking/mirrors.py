@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,12 @@ class _Mirror:
     bytes: int
     whole: Bytes
     address: int
-    alive: Callable[[], object]
+    owner: Callable[[], object]
+    holders: list[Callable[[], object]] = field(default_factory=list)
+
+    def alive(self) -> object:
+        """Someone who keeps the array, None where nobody does."""
+        return next((kept for each in (self.owner, *self.holders) if (kept := each()) is not None), None)
 
 
 class Mirrors:
@@ -66,6 +71,12 @@ class Mirrors:
         if self._running:  # an array that is handed over while a function runs
             bytes_at(at, whole)[...] = bytes_at(start, whole)
         return at - start
+
+    def hold(self, address: int, owner: object) -> None:
+        """Keep the mirror of that address as long as `owner` lives, who keeps the array by other ways than Python's."""
+        for mirror in self._mirrors:
+            if mirror.address <= address < mirror.address + mirror.bytes:
+                mirror.holders = [each for each in mirror.holders if each() is not None] + [_living(owner)]
 
     @contextlib.contextmanager
     def filled(self) -> Iterator[None]:
