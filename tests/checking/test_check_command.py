@@ -73,6 +73,31 @@ def test_a_program_that_raises(tmp_path: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["code"]) == (1, 1)
 
 
+DEPENDS = """\
+import numpy as np
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+
+@cute.kernel
+def kernel(y: cute.Tensor):
+    block, _, _ = cute.arch.block_idx()
+    y[0] = block
+
+@cute.jit
+def run(y: cute.Tensor):
+    kernel(y).launch(grid=[8, 1, 1], block=[1, 1, 1])
+
+run(from_dlpack(np.zeros(4, np.int32)))
+"""
+
+
+def test_strictly_what_depends_on_the_schedule_is_found(tmp_path: Path) -> None:
+    (tmp_path / "depends.py").write_text(DEPENDS)
+    done = check("--strict", "--seeds", 3, tmp_path / "depends.py")
+    assert "\nschedule (launch 0): 1 byte of 'y' depends on the schedule" in done.stdout
+    assert done.stdout.endswith("2 findings, 0 notes\n")
+
+
 DECLARED = """\
 import sys; sys.path.insert(0, {folder!r})
 import numpy as np
