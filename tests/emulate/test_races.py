@@ -249,7 +249,9 @@ END:
     assert launch(body.format(fence=""), {"o": out}, **loose).kinds == []
     unordered = body.format(fence="").replace("%r5, [%r1];\n \n bar.sync 0;", "%r5, [%r1];")
     assert unordered != body.format(fence="")
-    assert set(launch(unordered, {"o": out}, **loose).kinds) == {"race"}  # the barrier is wanted all the same
+    runs = [launch(unordered, {"o": out}, seed=seed, **loose) for seed in range(6)]
+    told = [finding.message for each in runs for finding in each.result.findings]
+    assert any("not ordered after the generic proxy read" in message for message in told)  # the barrier is wanted still
     written = body.format(fence="").replace("ld.shared.b32 %r5, [%r1];", "st.shared.b32 [%r1+4], 2;")
     assert "race" in launch(written, {"o": out}, **loose).kinds
 
