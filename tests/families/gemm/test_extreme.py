@@ -76,3 +76,14 @@ def test_beta_times_c_is_finite_in_float32_where_c_is(dtype: str) -> None:
     finite = c[np.isfinite(c)]
     assert np.abs(finite).max() > 60000
     assert np.isfinite((finite * beta).astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_alpha_makes_no_finite_sum_infinite(dtype: str) -> None:
+    plan = next(p for p in legal_plans(seed=1, count=200) if any(a.name == "alpha" for a in p.arguments))
+    problem = Problem("extreme", (("M", 96), ("N", 143), ("K", 69), ("L", 1)), fill="extreme")
+    alpha = workload(plan.family).scalars(plan, problem)["alpha"]
+    a, b = _operands(plan, problem, dtype)
+    with np.errstate(all="ignore"):
+        sums = (a @ b).astype(np.float32)
+        assert (np.isfinite(sums * np.float32(alpha)) == np.isfinite(sums)).all()
