@@ -29,9 +29,9 @@ def plan() -> Plan:
 
 def test_gaps_between_rows_are_poison_and_elements_are_not(plan: Plan) -> None:
     a = place(plan, problem("p", 5, 9, 11, 2, padding=2), 1).tensors["a"]
-    # 11 f16 are two units of 16 bytes, to which two are added; five rows are 20 units, and again two are added.
-    assert a.strides == (22 * 8, 4 * 8, 1)
-    assert a.raw.size == 176 + 4 * 32 + 11
+    # 11 f16 are two units of 16 bytes, to which two are added, and ten that are a's own; to five rows the same.
+    assert a.strides == (82 * 8, 14 * 8, 1)
+    assert a.raw.size == 656 + 4 * 112 + 11
     assert np.count_nonzero(a.raw == dtype("f16").poison) == a.raw.size - 2 * 5 * 11
     assert np.isfinite(NumpyXp().decode(np.ascontiguousarray(a.view), "f16")).all()
 

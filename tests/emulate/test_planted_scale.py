@@ -70,7 +70,7 @@ def test_host_arithmetic_at_residues_and_of_nothing(plant: Planter) -> None:
     short = ("cute.ceil_div(n, TILE_N * CLUSTER_N)", "cutlass.max(cute.ceil_div(n - 1, TILE_N * CLUSTER_N), 1)")
     assert {case.split("_")[0] for case in cases(plant.planted(plan, short))} >= {"residues"}
     empty = plant.planted(plan, ("if cluster_tiles > 0:", "if m > 0:"))
-    assert {"empty_n", "empty_l"} <= cases(empty)
+    assert "empty_n" in cases(empty)
 
 
 def test_another_walk_and_a_grid_without_limit_are_degraded(plant: Planter) -> None:
