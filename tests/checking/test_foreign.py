@@ -69,8 +69,8 @@ PLANTED = {
         PERSISTENT, PERSISTENT_ARGUMENTS, FENCE, "print(\n", "race", "cute.copy(",
     ),
     "one arrival too many": (
-        PERSISTENT, PERSISTENT_ARGUMENTS, "* self.num_warps_per_warp_group\n", "* self.num_warps_per_warp_group + 1\n",
-        "deadlock", "producer_acquire",
+        PERSISTENT, PERSISTENT_ARGUMENTS, "num_mma_warp_groups * self.num_warps_per_warp_group\n",
+        "num_mma_warp_groups * self.num_warps_per_warp_group + 1\n", "deadlock", "producer_acquire",
     ),
     "released too early": (
         PERSISTENT, PERSISTENT_ARGUMENTS, "wait_group(k_pipe_mmas)", "wait_group(k_pipe_mmas + 1)", "race",
