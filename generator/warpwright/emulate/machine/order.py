@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from warpwright.emulate.numbers.formats import Array
 
 Cells = Any  # a slice, or an array of cell numbers
@@ -63,8 +65,8 @@ class Several:
 
     def last(self, offset: int) -> int | None:
         """The last instruction that accesses the byte at `offset`."""
-        inside = (self.offsets <= offset) & (offset < self.offsets + self.size)
-        found = inside.any(axis=1).nonzero()[0]
+        inside: Array = (self.offsets <= offset) & (offset < self.offsets + self.size)
+        found: Array = np.flatnonzero(inside.any(axis=1))
         return self.numbers[int(found[-1])] if len(found) else None
 
 

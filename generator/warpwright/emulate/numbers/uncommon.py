@@ -100,7 +100,8 @@ def dot(a: Any, b: Any, c: Any, signed_a: bool, signed_b: bool, half: str = "") 
     """dp4a (bytes with bytes), or dp2a of 16-bit halves with the low or high two bytes of b."""
     x, y = (np.atleast_1d(np.asarray(v, dtype=np.uint32)) for v in (a, b))
     x, y = (np.ascontiguousarray(v) for v in np.broadcast_arrays(x, y))
-    bytes_b = y.view(np.int8 if signed_b else np.uint8).reshape(-1, 4).astype(np.int64)
+    parts: Array
+    bytes_b: Array = y.view(np.int8 if signed_b else np.uint8).reshape(-1, 4).astype(np.int64)
     if half:
         parts = x.view(np.int16 if signed_a else np.uint16).reshape(-1, 2).astype(np.int64)
         bytes_b = bytes_b[:, 2:] if half == "hi" else bytes_b[:, :2]

@@ -87,7 +87,8 @@ def combine(operator: Operator, old: Array, value: Array, other: Array | None, s
         return np.where(old == value, other, old)
     if kind in ("f32", "f64"):
         view = np.float32 if kind == "f32" else np.float64
-        a, b = old.view(view), value.view(view)
+        a: Array = old.view(view)
+        b: Array = value.view(view)
         if kind == "f32" and not shared:  # in global memory subnormals are flushed
             return np.ascontiguousarray(ftz(ftz(a) + ftz(b))).view(np.uint32)
         return np.ascontiguousarray(a + b).view(old.dtype)

@@ -138,7 +138,8 @@ def shared_place(f: Fiber, number: int, addresses: Any, values: Array, width: in
 
 def bytes_of(offsets: Array, size: int) -> Array:
     """The offsets of `size` bytes at each of `offsets`."""
-    return np.unique(offsets[:, None] + np.arange(size))
+    found: Array = np.unique(offsets[:, None] + np.arange(size))
+    return found
 
 
 # -- several at once --------------------------------------------------------------------------------------------

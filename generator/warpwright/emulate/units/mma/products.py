@@ -38,12 +38,12 @@ def warp_mma(f: Fiber, number: int, shape: Shape, a: Array, b: Array, c: Array) 
     product = left @ right
     words = np.ascontiguousarray(c)
     if shape.d_type == "f16":
-        total = product + words.view(np.float16).reshape(16, 8)
-        half = np.ascontiguousarray(total.astype(np.float16)).view(np.uint16)
-        half[np.isnan(total)] = 0x7FFF
+        sum_ = product + words.view(np.float16).reshape(16, 8)
+        half = np.ascontiguousarray(sum_.astype(np.float16)).view(np.uint16)
+        half[np.isnan(sum_)] = 0x7FFF
         return half.view(np.uint32).reshape(2, 32)
     sums = words.view(np.float32 if shape.d_type == "f32" else np.int32).reshape(2, 2, 8, 4).transpose(0, 2, 3, 1)
-    total = (product + sums.reshape(16, 8)).reshape(2, 8, 4, 2).transpose(0, 3, 1, 2).reshape(4, 32)
+    total: Array = (product + sums.reshape(16, 8)).reshape(2, 8, 4, 2).transpose(0, 3, 1, 2).reshape(4, 32)
     if shape.d_type == "f32":
         return np.ascontiguousarray(total.astype(np.float32)).view(np.uint32)
     if shape.saturate:

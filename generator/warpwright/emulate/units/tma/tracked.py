@@ -11,6 +11,7 @@ import numpy as np
 from warpwright.emulate.machine.memory import Buffer
 from warpwright.emulate.machine.order import Source
 from warpwright.emulate.machine.state import Fiber
+from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.tma.tensor_map import TensorMap
 from warpwright.emulate.units.tma.uncommon import part
 
@@ -30,7 +31,7 @@ def writes(f: Fiber, number: int, buffer: Buffer, at: int, size: int, atomic: bo
     return _writes(f, number, buffer, np.array([at]), size, atomic)
 
 
-def _writes(f: Fiber, number: int, buffer: Buffer, starts: np.ndarray, size: int, atomic: bool) -> int:
+def _writes(f: Fiber, number: int, buffer: Buffer, starts: Array, size: int, atomic: bool) -> int:
     machine = f.warp.machine
     event = machine.order.event(WRITE, f.warp, True)
     if atomic:
