@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from warpwright.checking.launching import _messages
+from warpwright.checking.report import Message, status_of
 from warpwright.emulate import Finding
 from warpwright.emulate.variant.places import Place, Places
 
@@ -36,3 +37,10 @@ def test_what_is_written_later_is_not_called_never_written() -> None:
     assert "what writes it later:\n    k.py:1 (PTX line 1)" in text
     (alone,) = _messages({(UNWRITTEN.kind, UNWRITTEN.lines): (UNWRITTEN, 1)}, PLACES)
     assert "never written" in alone.text
+
+
+def test_the_status_is_that_of_the_gravest() -> None:
+    hang, crash, race = (Message(kind, "") for kind in ("deadlock", "global-bounds", "race"))
+    assert status_of([race, crash]) == status_of([crash, race]) == "crash"
+    assert status_of([crash, hang, race]) == "hang"
+    assert (status_of([race]), status_of([])) == ("incorrect", "correct")
