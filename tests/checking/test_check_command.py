@@ -139,20 +139,34 @@ def test_what_is_declared_wrongly(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.startswith("error: --arch: arch 'sm_70' is not known")) == (2, True)
 
 
+def heeding_interrupts() -> None:
+    """In a new process: what a shell starts in the background ignores SIGINT, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("group", [False, True])
 def test_an_interrupted_program(tmp_path: Path, group: bool) -> None:
     program, told = tmp_path / "waits.py", tmp_path / "told"
     program.write_text(f"import pathlib, time\npathlib.Path({str(told)!r}).touch()\nwhile True: time.sleep(1)\n")
     command = [sys.executable, "-m", "warpwright", "check", str(program)]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heeding_interrupts,
     ) as run:
-        until(told.is_file)
-        if group:
-            os.killpg(run.pid, signal.SIGINT)
-        else:
-            run.send_signal(signal.SIGINT)
-        out, errors = run.communicate(timeout=60)
+        try:
+            until(told.is_file)
+            if group:
+                os.killpg(run.pid, signal.SIGINT)
+            else:
+                run.send_signal(signal.SIGINT)
+            out, errors = run.communicate(timeout=60)
+        finally:
+            if run.poll() is None:
+                os.killpg(run.pid, signal.SIGKILL)
     assert (run.returncode, errors) == (130, "")
     assert out.startswith("interrupted at waits.py:3;")
 
