@@ -28,6 +28,7 @@ from warpwright.emulate.ptx.syntax import (
     Special,
     Symbol,
     Vector,
+    items_of,
     misread,
 )  # fmt: skip
 
@@ -284,7 +285,7 @@ class _Reader:
             head, *rest = split_operands(text[1:-1])
             if rest:
                 inner = self.operand(rest[0], line)
-                return Memory(self.operand(head, line), 0, inner.items if isinstance(inner, Vector) else (inner,))
+                return Memory(self.operand(head, line), 0, items_of(inner))
             base = _ADDRESS.fullmatch(head)
             if not base:
                 raise PtxError(f"line {line}: cannot read the address {text!r}")

@@ -76,6 +76,11 @@ Location = tuple[tuple[str, int, int], ...]
 Operand = Register | Immediate | Symbol | Special | Sink | Vector | Memory | Pair
 
 
+def items_of(operand: Operand) -> tuple[Operand, ...]:
+    """The items of a vector; any other operand is one item."""
+    return operand.items if isinstance(operand, Vector) else (operand,)
+
+
 @dataclass
 class Instruction:
     """One statement; `loc` holds (file, line, column) of the nearest `.loc` above it, then of where that is inlined."""

@@ -14,7 +14,17 @@ from warpwright.emulate.machine.addresses import LOCAL_WINDOW, OFFSET, PARAM_WIN
 from warpwright.emulate.numbers.alu import operation
 from warpwright.emulate.numbers.operation import Operation
 from warpwright.emulate.ptx.flow import Flow
-from warpwright.emulate.ptx.syntax import Instruction, Memory, Operand, Register, Sink, Special, Symbol, Vector
+from warpwright.emulate.ptx.syntax import (
+    Instruction,
+    Memory,
+    Operand,
+    Register,
+    Sink,
+    Special,
+    Symbol,
+    Vector,
+    items_of,
+)
 from warpwright.emulate.translate.node import Node
 
 if TYPE_CHECKING:
@@ -131,11 +141,9 @@ def _parameter(instruction: Instruction, node: Callable[..., Node], owner: Trans
     if not isinstance(source.base, Symbol):
         return [Node(instruction, -1, None, known=False)]
     if source.base.name not in owner.params:  # what a call has returned
-        return [
-            node(Operation("u64", (), "0", "0"), i) for i in (target.items if isinstance(target, Vector) else (target,))
-        ]
+        return [node(Operation("u64", (), "0", "0"), i) for i in items_of(target)]
     index = owner.params[source.base.name]
-    items = target.items if isinstance(target, Vector) else (target,)
+    items = items_of(target)
     made = []
     for i, item in enumerate(items):
         low = source.offset + i * size

@@ -94,6 +94,18 @@ def set_result(w: BlockWriter, n: Node, result: Register, value: str) -> None:
         w.assign(result, value)
 
 
+def set_loaded(w: BlockWriter, n: Node, items: Sequence[Operand], kind: str) -> None:
+    """Registers get what a load has left in `t`, (items, 32) or (items, 1) unsigned words of type `kind`."""
+    width = max(1, int(kind.lstrip("bfsu")) // 8)
+    for i, item in enumerate(items):
+        if isinstance(item, Register):
+            row = f"t[{i}]" if kind[0] != "s" else f"t[{i}].view('i{width}')"
+            if item.name in w.flow.varying:
+                w.store(item, row, n.instruction)
+            else:
+                w.assign(item, f"int({row}[0]) & {(1 << max(16, w.owner.width(item.name))) - 1:#x}")
+
+
 def matrix(w: BlockWriter, items: Sequence[Operand], kind: str) -> str:
     """(items, 32) unsigned values of registers and immediates."""
     if all(w.flow.is_varying(i) for i in items):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
 from warpwright.emulate.machine.locations import LEVELS
-from warpwright.emulate.ptx.syntax import Instruction, Memory, Operand, Register, Sink, Vector
-from warpwright.emulate.translate.operands import address_of, matrix
+from warpwright.emulate.ptx.syntax import Instruction, Memory, Operand, Register, Sink, items_of
+from warpwright.emulate.translate.operands import address_of, matrix, set_loaded
 from warpwright.emulate.translate.unit import Opcode, table
 from warpwright.emulate.units.atomics.access import Order
 from warpwright.emulate.units.atomics.operations import TYPES, Operator
@@ -41,10 +41,6 @@ def _space(instruction: Instruction) -> str:
     return next((_SPACES[p] for p in instruction.parts if p in _SPACES), "")
 
 
-def _items(operand: Operand) -> Sequence[Operand]:
-    return operand.items if isinstance(operand, Vector) else (operand,)
-
-
 def _values(w: BlockWriter, items: Sequence[Operand], bits: int) -> str:
     """(items, 32) values: of wider registers the low bits count."""
     widths = [w.owner.width(i.name) for i in items if isinstance(i, Register)]
@@ -62,14 +58,14 @@ def _operation(w: BlockWriter, n: Node) -> None:
         raise UnsupportedInstruction(f"{instruction.where}: this operation on this type is not emulated")
     result = operands.pop(0) if returns else Sink()
     target, value = operands[:2]
-    items = _items(value)
+    items = items_of(value)
     operator = Operator(name, kind, len(items), _space(instruction), _order(instruction, "gpu"), returns)
     bits = 8 * operator.width
     terms = [w.owner.constant(operator, "A"), address_of(w, target, n.number, lanes=True), _values(w, items, bits)]
     if name == "cas":
-        terms.append(_values(w, _items(operands[2]), bits))
+        terms.append(_values(w, items_of(operands[2]), bits))
     w.lines.append(f"t = atomic(f, {n.number}, {', '.join(terms)})")
-    for i, item in enumerate(_items(result)):
+    for i, item in enumerate(items_of(result)):
         if isinstance(item, Register):
             w.store(item, f"t[{i}]", instruction)
 
@@ -78,18 +74,12 @@ def _load(w: BlockWriter, n: Node) -> None:
     target, memory, *_ = n.instruction.operands
     kind = n.instruction.parts[-1]
     _refuse_others(n.instruction, kind)
-    items, width = _items(target), max(1, int(kind.lstrip("bfsu")) // 8)
+    items, width = items_of(target), max(1, int(kind.lstrip("bfsu")) // 8)
     order = w.owner.constant(_order(n.instruction, "sys"), "A")
     address = address_of(w, memory, n.number, lanes=True)
     space = _space(n.instruction)
     w.lines.append(f"t = strong_load(f, {n.number}, {address}, {width}, {len(items)}, '{space}', {order})")
-    for i, item in enumerate(items):
-        if isinstance(item, Register):
-            row = f"t[{i}]" if kind[0] != "s" else f"t[{i}].view('i{width}')"
-            if item.name in w.flow.varying:
-                w.store(item, row, n.instruction)
-            else:
-                w.assign(item, f"int({row}[0]) & {(1 << max(16, w.owner.width(item.name))) - 1:#x}")
+    set_loaded(w, n, items, kind)
 
 
 def _store(w: BlockWriter, n: Node) -> None:
@@ -97,7 +87,7 @@ def _store(w: BlockWriter, n: Node) -> None:
     assert isinstance(memory, Memory)
     kind = n.instruction.parts[-1]
     _refuse_others(n.instruction, kind)
-    items, bits = _items(source), int(kind.lstrip("bfsu"))
+    items, bits = items_of(source), int(kind.lstrip("bfsu"))
     order = w.owner.constant(_order(n.instruction, "sys"), "A")
     address = address_of(w, memory, n.number, lanes=True)
     terms = f"{address}, {_values(w, items, bits)}, {bits // 8}, '{_space(n.instruction)}', {order}"

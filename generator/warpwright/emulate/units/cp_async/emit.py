@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
 from warpwright.emulate.machine.locations import LEVELS
-from warpwright.emulate.ptx.syntax import Immediate, Operand, Register, Vector
+from warpwright.emulate.ptx.syntax import Immediate, Operand, Register, items_of
 from warpwright.emulate.translate.operands import address_of, matrix
 from warpwright.emulate.translate.unit import Count, Opcode, table
 from warpwright.emulate.units.atomics.access import Order
@@ -89,7 +89,7 @@ def _send(w: BlockWriter, n: Node) -> None:
     """st.async [target], values, [mbarrier]; red.async.op.type [target], value, [mbarrier]."""
     target, source, barrier = n.instruction.operands
     parts = n.instruction.parts
-    items = source.items if isinstance(source, Vector) else (source,)
+    items = items_of(source)
     other = [p for p in parts if p not in _SENT]
     operator = ""
     if parts[0] == "red" and len(other) == 2 and other[1] in TYPES.get(other[0], ()) and other[1] in INTEGERS:

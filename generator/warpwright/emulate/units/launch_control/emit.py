@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
-from warpwright.emulate.ptx.syntax import Operand, Register, Vector
+from warpwright.emulate.ptx.syntax import Operand, Register, Vector, items_of
 from warpwright.emulate.translate.operands import address_of, set_result
 from warpwright.emulate.translate.unit import Opcode
 
@@ -40,7 +40,7 @@ def _first(w: BlockWriter, n: Node) -> None:
     named = [p[-1] for p in parts if p.startswith("get_first_ctaid::")]
     if not named and "v4" not in parts:
         raise UnsupportedInstruction(f"{n.instruction.where}: not emulated")
-    items = result.items if isinstance(result, Vector) else (result,)
+    items = items_of(result)
     for axis, item in zip(["xyz".index(a) for a in named] or range(3), items, strict=False):
         if isinstance(item, Register):
             set_result(w, n, item, f"first_ctaid({low}, {axis})")

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
-from warpwright.emulate.ptx.syntax import Instruction, Memory, Operand, Register, Vector
-from warpwright.emulate.translate.operands import address_of, addresses_of, matrix, set_result
+from warpwright.emulate.ptx.syntax import Instruction, Memory, Operand, Register, Vector, items_of
+from warpwright.emulate.translate.operands import address_of, addresses_of, matrix, set_loaded, set_result
 from warpwright.emulate.translate.unit import Gather, Opcode, hint, table
 
 if TYPE_CHECKING:
@@ -44,20 +44,13 @@ def _kind(instruction: Instruction) -> str:
 
 def _load(w: BlockWriter, n: Node) -> None:
     target, memory, *_ = n.instruction.operands
-    items: Sequence[Operand] = target.items if isinstance(target, Vector) else (target,)
+    items = items_of(target)
     kind = _kind(n.instruction)
     width = max(1, int(kind.lstrip("bfsu")) // 8)
     address = address_of(w, memory, n.number, lanes=True)
     function, last = _access(n.instruction, "load")
     w.lines.append(f"t = {function}(f, {n.number}, {address}, {width}, {len(items)}{last})")
-    for i, item in enumerate(items):
-        if isinstance(item, Register):
-            row = f"t[{i}]" if kind[0] != "s" else f"t[{i}].view('i{width}')"
-            if item.name in w.flow.varying:
-                w.store(item, row, n.instruction)
-            else:
-                bits = max(16, w.owner.width(item.name))
-                w.assign(item, f"int({row}[0]) & {(1 << bits) - 1:#x}")
+    set_loaded(w, n, items, kind)
 
 
 def _alike(w: BlockWriter, n: Node) -> Hashable:
@@ -71,7 +64,7 @@ def _alike(w: BlockWriter, n: Node) -> Hashable:
         return None
     if set(parts) & _ORDERED or not set(parts) & {"global", "shared", "shared::cta"}:
         return None
-    items = values.items if isinstance(values, Vector) else (values,)
+    items = items_of(values)
     kinds = tuple(w.owner.width(i.name) if isinstance(i, Register) else 0 for i in items)
     if not stored and not all(isinstance(i, Register) and i.name in w.flow.varying for i in items):
         return None
@@ -85,7 +78,7 @@ def _gather(w: BlockWriter, nodes: list[Node]) -> None:
     first = nodes[0].instruction
     stored = first.parts[0] in ("st", "stmatrix")
     pairs = [n.instruction.operands[:2] if stored else n.instruction.operands[1::-1] for n in nodes]
-    items = [i for _, v in pairs for i in (v.items if isinstance(v, Vector) else (v,))]
+    items = [i for _, v in pairs for i in items_of(v)]
     numbers = w.owner.constant(tuple(n.number for n in nodes))
     place = f"f, {numbers}, {addresses_of(w, [m for m, _ in pairs])}"
     if first.parts[0] == "stmatrix":
@@ -108,7 +101,7 @@ def _stored(w: BlockWriter, items: Sequence[Operand], kind: str) -> str:
 
 def _store(w: BlockWriter, n: Node) -> None:
     memory, source, *_ = n.instruction.operands
-    items: Sequence[Operand] = source.items if isinstance(source, Vector) else (source,)
+    items = items_of(source)
     bits = int(_kind(n.instruction).lstrip("bfsu"))
     values = _stored(w, items, _kind(n.instruction))
     address = address_of(w, memory, n.number, lanes=True)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
-from warpwright.emulate.ptx.syntax import Operand, Register, Vector
+from warpwright.emulate.ptx.syntax import Register, items_of
 from warpwright.emulate.translate.operands import matrix
 from warpwright.emulate.translate.unit import Opcode
 from warpwright.emulate.units.mma.products import Shape
@@ -33,17 +33,13 @@ def _mma(w: BlockWriter, n: Node) -> None:
     same = a_type == b_type or size == 1
     if between or len(kinds) > 1 or not same or d_type != c_type or d_type not in sums or k * size not in (16, 32):
         raise UnsupportedInstruction(f"{n.instruction.where}: this shape or these types of mma are not emulated")
-    d, a, b, c = (_items(o) for o in n.instruction.operands)
+    d, a, b, c = (items_of(o) for o in n.instruction.operands)
     name = w.owner.constant(Shape(k, size, d_type, a_type, b_type, "satfinite" in parts), "M")
     operands = ", ".join(matrix(w, each, "u32") for each in (a, b, c))
     w.lines.append(f"t = warp_mma(f, {n.number}, {name}, {operands})")
     for i, item in enumerate(d):
         if isinstance(item, Register):
             w.store(item, f"t[{i}]", n.instruction)
-
-
-def _items(operand: Operand) -> tuple[Operand, ...]:
-    return operand.items if isinstance(operand, Vector) else (operand,)
 
 
 def _movmatrix(w: BlockWriter, n: Node) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from warpwright.emulate.machine.findings import UnsupportedInstruction
-from warpwright.emulate.ptx.syntax import Memory, Operand, Register, Vector
+from warpwright.emulate.ptx.syntax import Memory, Operand, Register, Vector, items_of
 from warpwright.emulate.translate.operands import address_of, matrix, single
 from warpwright.emulate.translate.unit import Opcode
 from warpwright.emulate.units.tcgen05.copies import SHAPES, registers_of
@@ -85,7 +85,7 @@ def _copy_shape(n: Node, items: Sequence[Operand]) -> tuple[str, int]:
 
 def _ld(w: BlockWriter, n: Node) -> None:
     target, memory, *_ = n.instruction.operands
-    items: Sequence[Operand] = target.items if isinstance(target, Vector) else (target,)
+    items = items_of(target)
     shape, repeat = _copy_shape(n, items)
     results = [i for i in items if isinstance(i, Register)]
     names = w.owner.constant(frozenset(r.name for r in results), "N")
@@ -97,7 +97,7 @@ def _ld(w: BlockWriter, n: Node) -> None:
 
 def _st(w: BlockWriter, n: Node) -> None:
     memory, *_, source = n.instruction.operands
-    items: Sequence[Operand] = source.items if isinstance(source, Vector) else (source,)
+    items = items_of(source)
     shape, repeat = _copy_shape(n, items)
     unpack = "unpack::16b" in n.instruction.parts
     address, values = address_of(w, memory, n.number), matrix(w, items, "u32")
