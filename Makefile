@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test fast golden lint setup clean
+.PHONY: demo test fast attack golden lint setup clean
 
 demo: setup
 	$(BIN)/warpwright run configs/quickstart.yaml
@@ -16,6 +16,11 @@ test: lint
 fast: lint
 	$(BIN)/python -m pytest -q -n $(JOBS) tests/test_house.py tests/test_resources.py tests/spec tests/plan tests/render \
 	    tests/epilogue tests/record tests/families -m "not slow"
+
+# What a hostile or unlucky world does to it, by the thousand: forged evidence, damaged files, kills, full disks, broken YAML.
+# Minutes. ATTACK_SEED chooses other cases (a number; without it, those that every machine tries).
+attack: setup
+	$(BIN)/python -m pytest -q -n $(JOBS) tests/attack
 
 golden: setup
 	$(BIN)/python -m tests.render.golden

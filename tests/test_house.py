@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import re
 import subprocess
 from collections.abc import Iterator
@@ -79,6 +80,15 @@ def test_nothing_imports_a_family_by_name() -> None:
 def test_modules_are_short() -> None:
     long = {path.name: n for path in modules() if (n := len(path.read_text(encoding="utf-8").splitlines())) > 300}
     assert long == {}
+
+
+def test_every_file_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
+    """By the names of folders that pytest passes over: its own list has `build`, which hid tests/build for a while."""
+    here, passed_over = Path(__file__).parent, pytestconfig.getini("norecursedirs")
+    folders = {path.parent.relative_to(here) for path in here.rglob("test_*.py")} - {Path("attack")}
+    hidden = [str(f) for f in folders if any(fnmatch.fnmatch(part, p) for part in f.parts for p in passed_over)]
+    assert hidden == []
+    assert Path("build") in folders
 
 
 def test_of_everything_generated_the_ledger_alone_is_committed() -> None:

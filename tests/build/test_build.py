@@ -82,13 +82,14 @@ def test_second_run_does_no_work(
     first = build(jobs, 2, cache=shared_cache)
     stamps = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
     seen: list[tuple[int, int]] = []
+    imported = set(sys.modules)
     start = time.monotonic()
     second = build(jobs, 2, lambda done, total, artifact: seen.append((done, total)), cache=Cache(tmp_path / "empty"))
     assert time.monotonic() - start < 1.0
     assert second == first
     assert seen == [(i + 1, 100) for i in range(100)]
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == stamps
-    assert "cutlass" not in sys.modules
+    assert "cutlass" not in set(sys.modules) - imported  # other tests of this process may have needed it
 
 
 def test_another_plan_rechecks_without_compiling(

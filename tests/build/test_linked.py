@@ -11,7 +11,7 @@ import pytest
 
 from warpwright.build import BuildJob, build, linking
 from warpwright.build.cache import Cache
-from warpwright.plan import exported, identity
+from warpwright.plan import identified
 from warpwright.plan.types import Argument, KernelPlan, Plan
 
 SOURCE = """
@@ -43,7 +43,7 @@ int main(void) {
 
 
 def plan_of(design: str) -> Plan:
-    return exported(
+    return identified(
         Plan(
             "none",
             "sm_90a",
@@ -67,9 +67,9 @@ def variants(tmp_path_factory: pytest.TempPathFactory) -> list[BuildJob]:
 
 def test_symbols_say_function_and_variant() -> None:
     first, second = plan_of("first"), plan_of("second")
-    assert first.symbol == f"nothing_{identity(first)[:8]}"
+    assert first.symbol == f"nothing_{first.identity[:8]}"
     assert first.symbol != second.symbol
-    assert exported(dataclasses.replace(first, label="renamed")).symbol == first.symbol
+    assert identified(dataclasses.replace(first, label="renamed")).symbol == first.symbol
 
 
 def test_two_variants_link_into_one_program(variants: list[BuildJob], tmp_path: Path) -> None:
