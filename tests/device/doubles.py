@@ -82,22 +82,28 @@ class HostBackend:
 
 
 class HostTimer:
-    """Wall-clock time, with no kernel shorter than 100 us: those are not launched back to back."""
+    """Wall-clock time, with no kernel shorter than 100 us: those are not launched back to back.
+
+    As on a GPU, time passes where launches are waited for, not where they are enqueued."""
 
     def __init__(self) -> None:
-        self.times: list[float] = []
+        self.pending: list[tuple[Callable[[], object], int]] = []
 
     def cold(self, launch: Callable[[], object]) -> None:
         self.sustained(launch, 1)
 
     def sustained(self, launch: Callable[[], object], count: int) -> None:
-        started = time.perf_counter()
-        for _ in range(count):
-            launch()
-        self.times.append(100 + (time.perf_counter() - started) * 1e6 / count)
+        self.pending.append((launch, count))
 
-    def collect(self) -> list[float]:
-        times, self.times = self.times, []
+    def collect(self, waiting: Callable[[int], None]) -> list[float]:
+        pending, self.pending = self.pending, []
+        times = []
+        for index, (launch, count) in enumerate(pending):
+            started = time.perf_counter()
+            for _ in range(count):
+                waiting(index)
+                launch()
+            times.append(100 + (time.perf_counter() - started) * 1e6 / count)
         return times
 
 
@@ -122,6 +128,10 @@ class HostKernel:
         given = dict(zip((a.name for a in self.plan.arguments), arguments, strict=True))
         a, b, d = (self.host(given[name], name) for name in "abd")
         if self.fault == "hang":
+            time.sleep(600)
+        if self.fault == "slow":
+            time.sleep(0.3)
+        if self.fault == "hang_late" and self.calls > 4:  # past the warm-up, in a round
             time.sleep(600)
         if self.fault == "abort":
             os.abort()
@@ -152,6 +162,23 @@ class HostKernel:
             whole(d.bits, (d.stride()[-2] * d.shape[-2] + 1,), (d.bits.itemsize,))[-1] = 0
         if self.fault == "input":
             a.bits[..., 0, 0] ^= 1
+
+
+class StuckPeerBackend(HostBackend):
+    """The vendor's library is what never comes back."""
+
+    def peer(self, plan: Plan, tensors: Mapping[str, Any]) -> Peer:
+        return Peer("stuck", lambda: time.sleep(600))
+
+
+class SlowReferenceBackend(HostBackend):
+    """Everything but the kernel takes too long from the first launch on."""
+
+    def load(self, variant: Variant) -> Callable[..., None]:
+        from warpwright.device import check
+
+        check.compare = lambda *_: time.sleep(600)  # type: ignore[assignment]
+        return super().load(variant)
 
 
 class TorchHostBackend(HostBackend):

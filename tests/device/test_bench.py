@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.device.doubles import ROOT
 from tests.device.plans import make_folder, make_plan
 from warpwright.device.bench import Timing, bench, summary
+from warpwright.device.cuda_timer import CudaTimer
 from warpwright.device.supervise import Supervisor
 from warpwright.device.variant import load_variant
 from warpwright.families import workload
@@ -63,6 +66,73 @@ def test_a_contestant_that_fails_is_left_out(tmp_path: Path, fault: str, status:
     bad = make_folder(tmp_path, name="bad-111111111111", fault=fault)
     results = run([good, bad], silence=2.0 if fault == "hang" else 20.0)
     assert {r["variant"]: r["status"] for r in results} == {good.name: "correct", bad.name: status}
+
+
+@pytest.mark.parametrize("sustained", [0, 1])
+def test_the_silence_limit_is_about_one_launch(tmp_path: Path, sustained: int) -> None:
+    # A round of eight takes 2.4 s and a stretch of three 0.9 s; one launch 0.3 s.
+    folders = [make_folder(tmp_path, name=f"slow-{i:012d}", fault="slow") for i in range(8 - 7 * sustained)]
+    results = run(folders, replace(SHORT, rounds=1, sustained_rounds=sustained), silence=0.75)
+    assert [(r["status"], r["diagnosis"]) for r in results] == [("correct", "")] * len(folders)
+
+
+def test_who_hangs_in_the_midst_of_a_round_is_named(tmp_path: Path) -> None:
+    names = [f"good-{i:012d}" for i in range(3)]
+    good = [make_folder(tmp_path, name=name) for name in names]
+    bad = make_folder(tmp_path, name="bad-999999999999", fault="hang_late")
+    results = run([bad, *good], silence=1.5)
+    assert {r["variant"]: r["status"] for r in results} == {bad.name: "hang", **dict.fromkeys(names, "correct")}
+    (diagnosis,) = [r["diagnosis"] for r in results if r["status"] == "hang"]
+    assert diagnosis == f"no sign of life for 1.5 s: round 1, {bad.name}"
+
+
+def test_a_peer_that_fails_is_nobody_s_hang(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    with Supervisor("tests.device.doubles:StuckPeerBackend", silence=1.5, paths=[ROOT]) as supervisor:
+        (result,) = bench([load_variant(folder)], supervisor, SHORT)
+    assert result["status"] == "not_run"
+    assert "no sign of life for 1.5 s: warm-up 0, vendor " in result["diagnosis"]
+
+
+class FakeTorch:
+    """Of torch what the timer uses, with a clock that a launch moves by 1 ms. An event takes the time of its record."""
+
+    int32 = "int32"
+
+    def __init__(self) -> None:
+        self.cuda, self.now, self.waits = self, 0.0, 0
+
+    def empty(self, *_: object, **__: object) -> FakeTorch:
+        return self
+
+    def fill_(self, _: int) -> None:
+        self.now += 50.0
+
+    def _sleep(self, cycles: int) -> None:
+        self.now += 70.0
+
+    def launch(self) -> None:
+        self.now += 1.0
+
+    def Event(self, enable_timing: bool) -> SimpleNamespace:  # noqa: N802
+        event = SimpleNamespace(at=None)
+        event.record = lambda: setattr(event, "at", self.now)
+        event.synchronize = lambda: setattr(self, "waits", self.waits + 1)
+        event.elapsed_time = lambda other: other.at - event.at
+        return event
+
+
+def test_the_timer_waits_for_parts_and_gives_the_mean_of_the_whole() -> None:
+    torch = FakeTorch()
+    timer, waited = CudaTimer(torch), []
+    timer.cold(torch.launch)
+    for count in (3, 9, 1000):
+        timer.sustained(torch.launch, count)
+    assert timer.collect(waited.append) == [1000.0] * 4
+    # Long launches, of which there are few, are each waited for; of many short ones sixteen parts.
+    assert [waited.count(index) for index in range(4)] == [1, 3, 9, 16]
+    assert torch.waits == len(waited)
+    assert timer.collect(waited.append) == []
 
 
 def test_summary_gives_median_and_percentiles() -> None:

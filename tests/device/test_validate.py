@@ -104,6 +104,12 @@ def test_a_failure_is_that_variant_s_status_and_the_next_runs(
     assert (second["status"], second["variant"]) == ("correct", "good-111111111111")
 
 
+def test_a_reference_that_takes_long_is_no_hang_of_the_variant(tmp_path: Path) -> None:
+    (result,) = run([make_folder(tmp_path)], silence=1.5, backend="tests.device.doubles:SlowReferenceBackend")
+    assert result["status"] == "not_run"
+    assert "no sign of life for 1.5 s: problem aligned_integer, computing the reference" in result["diagnosis"]
+
+
 def test_a_listed_problem_is_run_with_normal_and_integer_operands(tmp_path: Path) -> None:
     options = Validation(problems=[{"m": 20, "n": 12, "k": 40, "l": 2}], seed=1)
     (result,) = run([make_folder(tmp_path)], options)

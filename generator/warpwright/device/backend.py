@@ -24,13 +24,15 @@ CUDA = "warpwright.device.backend:CudaBackend"
 
 
 class Timer(Protocol):
-    """Enqueues launches between events; `collect` waits and returns each one's microseconds, in order."""
+    """Enqueues launches between events; `collect` waits for them."""
 
     def cold(self, launch: Callable[[], object]) -> None: ...
 
     def sustained(self, launch: Callable[[], object], count: int) -> None: ...
 
-    def collect(self) -> list[float]: ...
+    def collect(self, waiting: Callable[[int], None]) -> list[float]:
+        """Return each one's microseconds, in order; `waiting(i)` is called ahead of every wait for a part of the i-th:
+        one launch where launches are long."""
 
 
 class Backend(Protocol):

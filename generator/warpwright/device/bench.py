@@ -61,9 +61,10 @@ def bench(variants: Sequence[Variant], supervisor: Supervisor, options: Timing) 
             if not outcome.status:
                 yield from _results(left, problem, outcome, device, options)
                 break
-            failed = [v for v in left if outcome.doing.endswith(v.name)] or left
+            named = [v for v in left if outcome.who == v.name]
+            failed = named or left  # the vendor's, or nobody's
             for variant in failed:
-                status = outcome.status if len(failed) == 1 else "not_run"
+                status = outcome.status if named else "not_run"
                 yield _result(variant, problem, status, outcome.diagnosis, {}, {}, device)
             left = [variant for variant in left if variant not in failed]
 

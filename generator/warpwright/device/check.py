@@ -30,11 +30,12 @@ def check_problem(
     repeats: int,
     seed: int,
     store: Store,
-    beat: Callable[[int], None],
+    beat: Callable[[int | None], None],
 ) -> dict[str, Any]:
     """Run one problem and return its figures: status `correct`, `incorrect` or `skipped`, faults, ratio, relative.
 
-    `beat(repeat)` is called ahead of every launch. Raises LaunchRefusedError or DeviceLostError: the context is over.
+    `beat(repeat)` is called ahead of every launch, `beat(None)` when nothing of the variant runs any more.
+    Raises LaunchRefusedError or DeviceLostError: the context is over.
     """
     started = time.perf_counter()
     sample = subject.workload.sample(subject.plan, problem)
@@ -65,6 +66,7 @@ def check_problem(
         faults += inputs.trespasses()
         if faults:
             break
+    beat(None)
     expected = subject.workload.expected(backend.xp, subject.plan, problem, inputs.stored, memo)
     agreements = [_compare(backend, result, expected[name], sample, faults) for name, result in first.items()]
     return {

@@ -8,7 +8,7 @@ between its two medians is the noise, and anything within it is a tie.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ PEER = "vendor"
 _WARM_UP = 3
 #: Shorter kernels are not launched back to back: the host would not keep up.
 _HOST_BOUND_US = 50.0
+#: Launches in the queue at once. More than the driver's queue holds would wait in `launch`, for another one's end.
+_QUEUED = 32
 
 
 @dataclass
@@ -42,8 +44,13 @@ class _Contestant:
 def run_contest(backend: Backend, request: Mapping[str, Any], tell: Callable[[dict[str, Any]], None]) -> bool:
     """Time the variants of request["folders"] on request["problem"] and tell `measured`.
 
-    Raises LaunchRefusedError or DeviceLostError; the last beat then names the contestant.
+    Every launch is told ahead of it and ahead of the wait for it: a silence is about one launch, of the contestant that
+    the last beat names. Raises LaunchRefusedError or DeviceLostError.
     """
+
+    def beat(name: str, doing: str, idle: bool = False) -> None:
+        tell({"event": "beat", "who": name, "doing": f"{doing}, {name}", "idle": idle})
+
     sizes = tuple((mode.upper(), extent) for mode, extent in request["problem"].items())
     operands = _Operands(backend, Problem("bench", sizes), request["seed"])
     timer = backend.timer()
@@ -51,29 +58,28 @@ def run_contest(backend: Backend, request: Mapping[str, Any], tell: Callable[[di
     peers: dict[str, str] = {}
     for folder in request["folders"]:
         variant = load_variant(Path(folder))
-        tell({"event": "beat", "doing": f"timing {variant.name}"})
+        beat(variant.name, "loading")
         subject = load_subject(backend, variant)
+        beat(variant.name, "making operands", idle=True)
         contestants.append(_Contestant(variant.name, operands.launch(subject), [], []))
         kind = subject.workload.peer_key(subject.plan)
         if kind not in peers:
+            beat(f"{PEER} {kind} 1", "preparing")
             found = backend.peer(subject.plan, operands.given(subject))
             peers[kind] = found.name if found else ""
             if found:
                 contestants += [_Contestant(f"{PEER} {kind} {i}", found.launch, [], []) for i in (1, 2)]
     for contestant in contestants:
-        tell({"event": "beat", "doing": f"timing {contestant.name}"})
-        for _ in range(_WARM_UP):
+        for number in range(_WARM_UP):
+            beat(contestant.name, f"warm-up {number}")
             _run(contestant.launch)
             _wait(backend)
     shuffled = random.Random(request["seed"])
-    for round_number in range(request["rounds"]):
-        tell({"event": "beat", "doing": f"round {round_number}"})
+    for number in range(request["rounds"]):
         order = shuffled.sample(contestants, len(contestants))
-        for contestant in order:
-            timer.cold(contestant.launch)
-        for contestant, microseconds in zip(order, timer.collect(), strict=True):
-            contestant.cold_us.append(microseconds)
-    loads = _sustain(request, contestants, shuffled, timer, tell)
+        for first in range(0, len(order), _QUEUED):
+            _time_cold(order[first : first + _QUEUED], timer, f"round {number}", beat)
+    loads = _sustain(request, contestants, shuffled, timer, beat)
     measured = [
         {"name": c.name, "cold_us": _rounded(c.cold_us), "sustained_us": _rounded(c.sustained_us)} for c in contestants
     ]
@@ -82,28 +88,43 @@ def run_contest(backend: Backend, request: Mapping[str, Any], tell: Callable[[di
     return True
 
 
+def _time_cold(order: Sequence[_Contestant], timer: Timer, doing: str, beat: Callable[[str, str], None]) -> None:
+    """One launch of each, all enqueued before the first is waited for."""
+    for contestant in order:
+        beat(contestant.name, doing)
+        timer.cold(contestant.launch)
+    times = timer.collect(lambda index: beat(order[index].name, doing))
+    for contestant, microseconds in zip(order, times, strict=True):
+        contestant.cold_us.append(microseconds)
+
+
 def _sustain(
     request: Mapping[str, Any],
     contestants: list[_Contestant],
     shuffled: random.Random,
     timer: Timer,
-    tell: Callable[[dict[str, Any]], None],
+    beat: Callable[[str, str], None],
 ) -> list[dict[str, float]]:
     """Back-to-back launches of each contestant, where the power limit sets the clock; reads the clocks meanwhile."""
     loads: list[dict[str, float]] = []
-    for round_number in range(request["sustained_rounds"]):
+    for number in range(request["sustained_rounds"]):
         for contestant in shuffled.sample(contestants, len(contestants)):
-            tell({"event": "beat", "doing": f"sustained round {round_number}, {contestant.name}"})
             typical = sorted(contestant.cold_us)[len(contestant.cold_us) // 2]
             if typical < _HOST_BOUND_US:
                 continue
+
+            def waiting(_: int = 0, name: str = contestant.name, doing: str = f"sustained round {number}") -> None:
+                beat(name, doing)
+
+            waiting()
             count = max(3, int(request["sustained_seconds"] * 1e6 / typical))
             timer.sustained(contestant.launch, count)
-            contestant.sustained_us += timer.collect()
-            if contestant.name.startswith(PEER) and len(loads) <= round_number:
+            contestant.sustained_us += timer.collect(waiting)
+            if contestant.name.startswith(PEER) and len(loads) <= number:
                 timer.sustained(contestant.launch, 3 * count)  # the GPU is busy while the clocks are read
+                waiting()
                 loads.append(clocks())
-                timer.collect()
+                timer.collect(waiting)
     return loads
 
 

@@ -11,6 +11,8 @@ __all__ = ["CudaTimer"]
 _FLUSH_BYTES = 256 << 20
 #: Clock cycles of spinning ahead of each timed launch: about 60 us, several times what enqueuing it takes.
 _SPIN_CYCLES = 100_000
+#: Parts of a stretch of launches that are waited for one by one: so many events more cost nothing in 0.1 s.
+_PARTS = 16
 
 
 class CudaTimer:
@@ -19,7 +21,8 @@ class CudaTimer:
     def __init__(self, torch: Any) -> None:
         self.torch = torch
         self.flush = torch.empty(_FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
-        self._pending: list[tuple[Any, Any, int]] = []
+        #: Of each timed stretch the event ahead of it, those at the ends of its parts, and its launches.
+        self._pending: list[tuple[Any, list[Any], int]] = []
 
     def cold(self, launch: Callable[[], object]) -> None:
         """Enqueue one launch after a write of 256 MB."""
@@ -30,16 +33,27 @@ class CudaTimer:
         """Enqueue `count` launches back to back; `collect` gives their mean."""
         self._enqueue(launch, count)
 
-    def collect(self) -> list[float]:
-        self.torch.cuda.synchronize()
+    def collect(self, waiting: Callable[[int], None]) -> list[float]:
+        """Wait for all of them; `waiting(i)` is called ahead of every wait for a part of the i-th."""
         pending, self._pending = self._pending, []
-        return [start.elapsed_time(stop) * 1000.0 / count for start, stop, count in pending]
+        times = []
+        for index, (start, ends, count) in enumerate(pending):
+            for end in ends:
+                waiting(index)
+                end.synchronize()
+            times.append(start.elapsed_time(ends[-1]) * 1000.0 / count)
+        return times
 
     def _enqueue(self, launch: Callable[[], object], count: int) -> None:
-        start, stop = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start, ends = self._event(), []
         self.torch.cuda._sleep(_SPIN_CYCLES)
         start.record()
-        for _ in range(count):
+        for number in range(1, count + 1):
             launch()
-        stop.record()
-        self._pending.append((start, stop, count))
+            if number == count or number % -(-count // _PARTS) == 0:
+                ends.append(self._event())
+                ends[-1].record()
+        self._pending.append((start, ends, count))
+
+    def _event(self) -> Any:
+        return self.torch.cuda.Event(enable_timing=True)

@@ -34,12 +34,13 @@ _FOLDERS = re.compile(r"(?<![\w/])/(?:[\w.+@-]+/)+")
 @dataclass
 class Outcome:
     """How a request ended. status: "" when it went through, else launch_failed, crash or hang, or `not_run` when the
-    fault was not the variant's."""
+    fault was not the variant's. doing, who: the last step told, and whose, where several take part."""
 
     status: str = ""
     diagnosis: str = ""
     events: list[dict[str, Any]] = field(default_factory=list)
     doing: str = ""
+    who: str = ""
 
 
 class Supervisor:
@@ -96,7 +97,7 @@ class Supervisor:
         self.start()
         assert self._process is not None
         assert self._process.stdin is not None
-        outcome = Outcome()
+        outcome, idle = Outcome(), False
         with contextlib.suppress(OSError):  # it has just ended: the loop below says how
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
@@ -104,15 +105,17 @@ class Supervisor:
             try:
                 event = self._next(self.silence)
             except queue.Empty:
-                outcome.status = "hang"
+                outcome.status = "not_run" if idle else "hang"
                 outcome.diagnosis = f"no sign of life for {self.silence:g} s: {outcome.doing or 'starting'}"
+                outcome.diagnosis += "; nothing of the variant runs then: allow for more" if idle else ""
                 self._end()
                 return outcome
             if event is None:
                 outcome.status = "crash"
                 outcome.diagnosis = f"{outcome.doing or 'starting'}: {self._ending()}"
             elif event["event"] == "beat":
-                outcome.doing = event["doing"]
+                outcome.doing, outcome.who = event["doing"], event.get("who", "")
+                idle = event.get("idle", False)
                 continue
             elif event["event"] == "failed":
                 outcome.status, outcome.diagnosis = event["status"], event["diagnosis"]

@@ -92,10 +92,11 @@ def _validate(backend: Backend, request: Mapping[str, Any], store: Store, tell: 
     right = True
     for problem in select_problems(subject, request):
 
-        def beat(repeat: int, name: str = problem.name) -> None:
-            tell({"event": "beat", "doing": f"problem {name}, launch {repeat}"})
+        def beat(repeat: int | None, name: str = problem.name) -> None:
+            doing = "computing the reference" if repeat is None else f"launch {repeat}"
+            tell({"event": "beat", "doing": f"problem {name}, {doing}", "idle": repeat is None})
 
-        tell({"event": "beat", "doing": f"problem {problem.name}, preparing"})
+        tell({"event": "beat", "doing": f"problem {problem.name}, preparing", "idle": True})
         try:
             figures = check_problem(backend, subject, problem, request["repeats"], request["seed"], store, beat)
         except Exception as error:
