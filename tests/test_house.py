@@ -24,7 +24,8 @@ MAY_IMPORT = {
     "archs": set(),
     "resources": set(),
     "point": set(),
-    "record": {"canonical", "errors"},
+    "protocols": set(),
+    "record": {"canonical", "errors", "frozen", "protocols"},
     "epilogue": {"errors", "frozen", "plan"},
 }
 #: Words of single kernel families and of their instructions.

@@ -16,12 +16,12 @@ from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
 from warpwright.families import workload
 from warpwright.families.running import Work
+from warpwright.protocols import current
 
 __all__ = ["METHOD", "PROTOCOL", "Timing", "bench", "summary"]
 
 METHOD = "benchmarked"
-#: Raised whenever the way of timing changes what a figure means.
-PROTOCOL = 2
+PROTOCOL = current(METHOD)
 
 
 @dataclass(frozen=True)

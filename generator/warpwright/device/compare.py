@@ -10,12 +10,12 @@ from typing import Any
 from warpwright.device.cases import cases_of, read_case
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
+from warpwright.protocols import current
 
 __all__ = ["METHOD", "PROTOCOL", "compare"]
 
 METHOD = "compared"
-#: Raised whenever the cases, bounds or figures change what a verdict means.
-PROTOCOL = 1
+PROTOCOL = current(METHOD)
 _FIGURES = ("difference", "relative", "ulps", "ratio", "device", "emulator")
 
 

@@ -19,11 +19,9 @@ import numpy as np
 from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import Format
 from warpwright.dtypes import dtype as described
+from warpwright.protocols import LARGEST_RATIO
 
 __all__ = ["Agreement", "compare", "number", "output_rounding"]
-
-#: The comparison itself is in float64; a ratio of exactly 1 is common (a tie).
-_SLACK = 1 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def compare(xp: Xp, got: Array, values: Array, error: Array, dtype: str) -> Agre
         must_overflow = xp.abs(expected) - error >= overflow  # at the edge itself, a finite number is half an ulp away
         difference = xp.where(countable, xp.abs(got - expected), zero)
         ratio = xp.where(difference == 0, zero, difference / bound)
-        wrong = ~(right_nan | right_inf | (countable & ~must_overflow & (ratio <= _SLACK)))
+        wrong = ~(right_nan | right_inf | (countable & ~must_overflow & (ratio <= LARGEST_RATIO)))
         number_wrong = int(xp.total(zero + wrong))
         norm = math.sqrt(xp.total(xp.where(countable, expected, zero) ** 2))
         relative = math.sqrt(xp.total(difference**2)) / norm if norm else 0.0
@@ -103,7 +101,7 @@ def _compare_finite(xp: Xp, got: Array, values: Array, error: Array, dtype: str)
     bound = error + output_rounding(xp, values, error, dtype)
     difference = xp.abs(got - values)
     ratio = xp.largest(xp.where(difference == 0, xp.array(0.0), difference / bound))
-    if not ratio <= _SLACK:
+    if not ratio <= LARGEST_RATIO:
         return None
     norm = math.sqrt(xp.total(values**2))
     return Agreement(xp.size(got), 0, ratio, math.sqrt(xp.total(difference**2)) / norm if norm else 0.0)

@@ -10,12 +10,12 @@ from typing import Any
 
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
+from warpwright.protocols import current
 
 __all__ = ["METHOD", "PROTOCOL", "Validation", "validate"]
 
 METHOD = "gpu-validated"
-#: Raised whenever the problems, bounds or checks change what a verdict means.
-PROTOCOL = 1
+PROTOCOL = current(METHOD)
 
 
 @dataclass(frozen=True)

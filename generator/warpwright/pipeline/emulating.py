@@ -16,6 +16,7 @@ from warpwright.canonical import digest
 from warpwright.epilogue.registry import source_path
 from warpwright.errors import VocabularyError
 from warpwright.pipeline import rests_on
+from warpwright.protocols import current
 from warpwright.record import METHODS
 from warpwright.record.atomic import read_json, write_json
 
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PROTOCOL", "emulate", "emulate_folder", "emulator_digest", "operations_of", "recorded", "to_emulate"]
 
-#: Version of the method: what is run and what is checked. A result of another version is of another worth.
-PROTOCOL = 1
+PROTOCOL = current("emulated")
 _FILE = METHODS["emulated"]
 
 
