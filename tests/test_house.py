@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "errors": set(),
     "frozen": set(),
     "child": set(),
+    "cpu": set(),
     "dtypes": set(),
     "archs": set(),
     "resources": set(),

@@ -63,7 +63,8 @@ class Artifact:
     are per thread at launch, each being that of the kernel with the most. `spill_bytes` is what LDL and STL move per
     thread, each instruction counted once. `static_shared_bytes` leaves out the KiB that the driver reserves in each
     block; `dynamic_shared_bytes` is what the host code asked for in a captured launch. `launch` has the extents and the
-    launches of that, `census` what each kernel contains. `files` maps file names to SHA-256 digests.
+    launches of that, `census` what each kernel contains. `cpu` is the level of CPUs that the host code needs, as read
+    off its instructions, "" where there are no levels. `files` maps file names to SHA-256 digests.
     """
 
     status: str | None
@@ -73,6 +74,7 @@ class Artifact:
     arch: str
     symbol: str
     toolchain: Toolchain
+    cpu: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     cubin_sha: str = ""
     kernels: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from warpwright.build.resources import ToolError, disassemble
 from warpwright.build.sass_census import sass_census
 from warpwright.build.toolchain import Toolchain, current
 from warpwright.canonical import canonical_json, digest
+from warpwright.cpu import lacking
 from warpwright.plan.types import Plan
 
 __all__ = ["BuildJob", "build"]
@@ -101,7 +102,7 @@ class _Run:
             self._pending[key].append(index)
         for key, indices in list(self._pending.items()):
             entry = self.cache.get(key)
-            if entry and self._legible(indices[0], entry.facts):
+            if entry and self._usable(indices[0], entry.facts):
                 self.finish(key, entry.files, entry.facts, None)
             else:
                 if entry:
@@ -110,8 +111,10 @@ class _Run:
                 missing[job.plan.arch].append(Task(key, self._texts[indices[0]], canonical_json(job.plan)))
         return missing
 
-    def _legible(self, index: int, facts: Mapping[str, Any]) -> bool:
-        """Whether cached facts have the form that is read here: not so those of another version of the checks."""
+    def _usable(self, index: int, facts: Mapping[str, Any]) -> bool:
+        """Whether a cached kernel is of use here: its facts have the form that is read, its host code runs."""
+        if lacking(str(facts.get("cpu", ""))):
+            return False
         try:
             self._artifact(index, {}, facts, None)
         except (KeyError, TypeError, AttributeError, IndexError):
@@ -174,6 +177,7 @@ class _Run:
             arch=plan.arch,
             symbol=plan.symbol,
             toolchain=self._toolchain,
+            cpu=facts.get("cpu", ""),
             files=files,
             cubin_sha=files.get("kernel.cubin", ""),
             kernels=tuple(k["name"] for k in kernels),

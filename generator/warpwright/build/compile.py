@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from warpwright.build.arguments import stand_ins
+from warpwright.build.host_code import for_any_cpu, needed_level
 from warpwright.build.launch_capture import CaptureError, HostError, HostFunction, default_values
 from warpwright.build.linking import link_library
 from warpwright.build.ptx_census import ptx_census
@@ -108,8 +109,8 @@ def _entry(module: ModuleType, entry: str) -> Any:
     return getattr(module, entry)
 
 
-def _compile(folder: Path, options: str, plan: Mapping[str, Any], arguments: list[Argument]) -> ModuleType:
-    """Compile kernel.py of `folder` to PTX, cubin, object and shared library; return the module."""
+def _compile(folder: Path, options: str, plan: Mapping[str, Any], arguments: list[Argument]) -> tuple[ModuleType, str]:
+    """Compile kernel.py of `folder` to PTX, cubin, object and library; return the module, and the level of CPUs."""
     import cutlass.cute as cute
 
     module = _imported(folder)
@@ -129,9 +130,11 @@ def _compile(folder: Path, options: str, plan: Mapping[str, Any], arguments: lis
             raise RuntimeError(f"the compiler left {len(files)} .{suffix} files where one is expected")
         files[0].rename(folder / f"kernel.{suffix}")
     # All that is exported is the function: what else the compiler makes global would be visible in a caller's library.
+    for_any_cpu(compiled)
     compiled.export_to_c(str(folder / "kernel.o"), function_name=plan["symbol"], export_only_tvm_ffi_symbols=True)
-    link_library(folder / "kernel.o", folder / "kernel.so")
-    return module
+    level = needed_level(folder / "kernel.o")
+    link_library(folder / "kernel.o", folder / "kernel.so", level)
+    return module, level
 
 
 def compile_folder(folder: Path, options: str = OPTIONS) -> int:
@@ -143,8 +146,8 @@ def compile_folder(folder: Path, options: str = OPTIONS) -> int:
     try:
         plan = json.loads((folder / "plan.json").read_text())
         arguments = [Argument(**{**a, "shape": tuple(a["shape"])}) for a in plan["arguments"]]
-        module = _compile(folder, options, plan, arguments)
-        facts = _facts(folder, plan["symbol"], arguments, module)
+        module, level = _compile(folder, options, plan, arguments)
+        facts = {**_facts(folder, plan["symbol"], arguments, module), "cpu": level}
         own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
         facts["cpu_seconds"] = round(sum(u.ru_utime + u.ru_stime for u in (own, children)), 3)
         facts["seconds"] = round(time.monotonic() - started, 3)

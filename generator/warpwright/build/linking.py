@@ -27,9 +27,14 @@ def _run(*command: str) -> None:
         raise LinkError(f"{Path(command[0]).name} {' '.join(command[1:])} failed: {done.stderr.strip()}")
 
 
-def link_library(object_path: Path, library: Path) -> None:
-    """Link one object into a shared library whose bytes depend on the object alone."""
-    _run(tool("ld"), "-shared", "--build-id=none", str(object_path), "-o", str(library))
+def link_library(object_path: Path, library: Path, level: str = "") -> None:
+    """Link one object into a shared library whose bytes depend on the object alone.
+
+    `level` is that of the CPUs that its code needs (`cpu.LEVELS`): the library says it to who loads it, glibc among
+    them.
+    """
+    needs = ("-z", "x86-64-baseline" if level == "x86-64" else level) if level else ()
+    _run(tool("ld"), "-shared", "--build-id=none", *needs, str(object_path), "-o", str(library))
 
 
 @functools.cache

@@ -8,7 +8,6 @@ its work done must not pay for that.
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib.metadata
 import importlib.util
 import platform
@@ -34,8 +33,7 @@ class Toolchain:
     """What a build depends on besides source, arch and options.
 
     `dsl_libs` names the compiler libraries that are installed ("cu12 4.8.1"): each flavour brings its own
-    ptxas. `host` is the machine and a digest of its CPU features: the DSL generates host code for the CPU that
-    it runs on (AVX-512 where there is any), so a library built on one CPU may not run on another.
+    ptxas. `host` is the kind of machine (x86_64): host code is generated for every CPU of it.
     """
 
     python: str
@@ -72,7 +70,7 @@ def _dsl_libs() -> str:
 
 @functools.cache
 def tool(name: str) -> str:
-    """Return the path of `cuobjdump`, `nvdisasm`, `gcc` or `ld`.
+    """Return the path of `cuobjdump`, `nvdisasm`, `gcc`, `ld` or `objdump`.
 
     Raises ToolchainError where it cannot be found.
     """
@@ -83,7 +81,8 @@ def tool(name: str) -> str:
                 return str(path)
     path_found = shutil.which(name)
     if path_found is None:
-        remedy = f"pip install {_TOOL_PACKAGES[name]}" if name in _TOOL_PACKAGES else f"install {name}"
+        package = _TOOL_PACKAGES.get(name)
+        remedy = f"pip install {package}" if package else f"install {'gcc' if name == 'gcc' else 'binutils'}"
         raise ToolchainError(f"{name} was found neither among the installed packages nor in PATH: {remedy}")
     return path_found
 
@@ -98,22 +97,13 @@ def _reported(name: str, option: str) -> str:
     return (done.stdout.splitlines() or [""])[0].strip()
 
 
-def _host() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        features = next(line for line in lines if line.startswith(("flags", "Features"))).partition(":")[2]
-    except (OSError, StopIteration):
-        features = platform.processor()
-    return f"{platform.machine()}-{hashlib.sha256(' '.join(sorted(features.split())).encode()).hexdigest()[:8]}"
-
-
 @functools.cache
 def current() -> Toolchain:
     """Return the toolchain of this interpreter (about 10 ms the first time).
 
     Raises ToolchainError naming the first thing that is missing.
     """
-    for name in _TOOL_PACKAGES:
+    for name in (*_TOOL_PACKAGES, "objdump"):
         tool(name)
     return Toolchain(
         python=f"{sys.version_info.major}.{sys.version_info.minor}",
@@ -124,5 +114,5 @@ def current() -> Toolchain:
         nvdisasm=_version(_TOOL_PACKAGES["nvdisasm"]),
         gcc=_reported("gcc", "-dumpfullversion"),
         ld=_reported("ld", "--version"),
-        host=_host(),
+        host=platform.machine(),
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from warpwright.archs import Arch, arch
+from warpwright.cpu import unfit
 from warpwright.plan.types import KernelPlan, Plan
 
 __all__ = [
@@ -79,8 +80,11 @@ def find_runtime() -> Path:
 def load_function(library: Path, symbol: str) -> Callable[..., Any]:
     """Load kernel.so and return the function of the plan's symbol (TVM-FFI convention, the caller's current stream).
 
-    Raises LaunchError when a library or the symbol cannot be loaded.
+    Raises LaunchError when a library or the symbol cannot be loaded, or the library needs another CPU.
     """
+    why = unfit(library)
+    if why:
+        raise LaunchError(why)
     try:
         # Global: kernel.so resolves its symbols against the runtime without naming it.
         ctypes.CDLL(str(find_runtime()), mode=ctypes.RTLD_GLOBAL)
