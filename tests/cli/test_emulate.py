@@ -81,10 +81,33 @@ def test_a_kernel_that_cannot_be_emulated_has_no_verdict(cli: Cli, out: Path) ->
 
 
 def test_nothing_built_says_what_to_run(cli: Cli, config: Path, out: Path) -> None:
-    shutil.rmtree(folders_in(out / "small")[1].path)
+    first, second = folders_in(out / "small")
+    shutil.rmtree(second.path)
+    result = cli("emulate", config, "-o", out)
+    assert result.exit_code == 1
+    assert f"{second.path.name}: not built" in " ".join(result.stderr.split())
+    shutil.rmtree(first.path)
     result = cli("emulate", config, "-o", out)
     assert result.exit_code == 2
     assert f"warpwright run {config}" in result.stderr.replace("\n", " ")
+
+
+def test_one_that_does_not_compile_is_a_line_and_the_others_are_emulated(cli: Cli, config: Path, out: Path) -> None:
+    broken, good = folders_in(out / "small")
+    (broken.path / "kernel.ptx").unlink()
+    failure = {"reason": "error", "detail": "DSLRuntimeError: no such layout\nin line 7", "final": True}
+    broken.write("build.json", {**(broken.read("build.json") or {}), "status": "compile_failed", "failure": failure})
+    done = cli("emulate", config, "-o", out)
+    assert done.exit_code == 1
+    told = " ".join(done.stderr.split())
+    assert f"not emulated: {broken.path.name}: it does not compile: error: DSLRuntimeError: no such layout" in told
+    assert "in line 7" not in told
+    rows = {row["variant"]: row for row in json.loads(cli("emulate", config, "-o", out, "--json").stdout)}
+    assert rows[good.path.name]["status"] == "correct"
+    assert "does not compile" in rows[broken.path.name]["error"]
+    alone = cli("emulate", broken.path.name, "-o", out)
+    assert alone.exit_code == 2
+    assert "does not compile: error: DSLRuntimeError" in " ".join(alone.stderr.split())
 
 
 def test_timeline_of_one_variant(cli: Cli, config: Path, out: Path, tmp_path: Path) -> None:

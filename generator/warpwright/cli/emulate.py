@@ -50,7 +50,7 @@ def emulate(
 
     Small problems and several schedules, against the float64 reference: wrong results, deadlocks, data races,
     accesses out of bounds, and whatever differs from the plan. Needs no GPU.
-    Exit code: 0 all are correct (with --mutate: no fault goes unnoticed without a reason), 1 some is not.
+    Exit code: 0 all are correct (with --mutate: no fault goes unnoticed without a reason), 1 some is not, or not built.
     """
     folders = _folders(target, out, only)
     if trace is not None or mutate:
@@ -79,23 +79,37 @@ def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
     else:
         exploration = pipeline.plan(config, out, only)
         found = [variant.folder for variant in exploration.legal]
-    unbuilt = [folder for folder in found if not (folder.path / "kernel.ptx").is_file()]
-    if unbuilt or not found:
-        what = f"{unbuilt[0].path}: not built" if unbuilt else "no point is legal"
+    if not any(_built(folder) for folder in found):
+        what = f"{found[0].path}: {_unbuilt(found[0])}" if found else "no point is legal"
         whole = config if resources.resolve_config(config).is_file() else found[0].path.parent.name
         raise UserError(f"{target}: {what}; `warpwright run {whole}` builds and emulates")
     return found
+
+
+def _built(folder: Folder) -> bool:
+    return (folder.path / "kernel.ptx").is_file()
+
+
+def _unbuilt(folder: Folder) -> str:
+    """Say why a folder has nothing that could be executed."""
+    failure = (folder.read("build.json") or {}).get("failure")
+    if not isinstance(failure, dict):
+        return "not built"
+    lines = str(failure.get("detail")).strip().splitlines()
+    return f"it does not compile: {failure.get('reason')}: {lines[0] if lines else 'no reason was given'}"
 
 
 def _emulate(folders: list[Folder], again: bool, jobs: int | None, as_json: bool, coverage: bool) -> int:
     from warpwright.emulate.variant.parallel import Answer, each
     from warpwright.pipeline import emulating
 
-    known = {} if again else {folder.path: emulating.recorded(folder.path) for folder in folders}
-    rest = [folder.path for folder in folders if known.get(folder.path) is None]
+    built = [folder for folder in folders if _built(folder)]
+    known = {} if again else {folder.path: emulating.recorded(folder.path) for folder in built}
+    rest = [folder.path for folder in built if known.get(folder.path) is None]
     with progress("emulating", len(rest)) as step:
         fresh = dict(zip(rest, each(emulating.emulate_folder, rest, jobs, step), strict=True)) if rest else {}
-    answers = [(folder, fresh.get(folder.path) or Answer(dict(known[folder.path] or {}))) for folder in folders]
+    found = {path: Answer(dict(value)) for path, value in known.items() if value is not None} | fresh
+    answers = [(folder, found.get(folder.path) or Answer(error=_unbuilt(folder))) for folder in folders]
     if as_json:
         print_json([{"variant": f.path.name, **(a.value or {}), "error": a.error} for f, a in answers])
     else:
