@@ -194,6 +194,51 @@ def test_what_is_packed(config: Path, tmp_path: Path) -> None:
         make_bundle(tmp_path / "none", None, tmp_path / "other")
 
 
+@pytest.mark.usefixtures("light")
+def test_results_outlive_the_bundle_that_they_are_of(config: Path) -> None:
+    directory = bundle(config).directory
+    for turn, kept in enumerate(("results-1.jsonl", "results-2.jsonl"), 1):
+        (directory / "results.jsonl").write_text(f"of run {turn}")
+        (directory / "libcute_dsl_runtime.so").write_text("unpacked")
+        (directory / "notes").mkdir(exist_ok=True)
+        (directory / "notes" / "mine.txt").write_text("mine")
+        packed = bundle(config)
+        assert packed.kept == tuple(sorted(["notes", *(f"results-{n}.jsonl" for n in range(1, turn + 1))]))
+        assert (directory / kept).read_text() == f"of run {turn}"
+        assert not (directory / "results.jsonl").exists()
+        assert not (directory / "libcute_dsl_runtime.so").exists()
+        assert (directory / "notes" / "mine.txt").read_text() == "mine"
+    assert (directory / "results-1.jsonl").read_text() == "of run 1"
+
+
+@pytest.mark.parametrize("python", ["3.9", "3.14", "3.1", "3", "2.7", "", "3.12.1", "cp312", "../3.12", "3.12\n"])
+def test_a_python_that_this_does_not_run_on_is_refused(config: Path, tmp_path: Path, python: str) -> None:
+    with pytest.raises(UserError, match=r"a bundle runs on CPython 3\.10, 3\.11, 3\.12, 3\.13;"):
+        make_bundle(config, None, tmp_path / "bundle", python=python)
+    wheel = tmp_path / f"apache_tvm_ffi-9.9-cp{python.replace('.', '').replace('/', '')}-x.whl"
+    with pytest.raises(UserError, match="a bundle runs on"):
+        make_bundle(config, None, tmp_path / "bundle", python=python, wheel=wheel)
+    assert not (tmp_path / "bundle").exists()
+
+
+def test_the_versions_of_python_are_those_of_the_package() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    oldest, newest = dependencies.supported_pythons()[0], dependencies.supported_pythons()[-1]
+    assert f'requires-python = ">={oldest},<3.{int(newest.removeprefix("3.")) + 1}"' in text
+    assert f"Python :: {newest}" in text
+
+
+def test_pip_is_not_imported_from_where_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("pip", "random", "numpy", "runpy", "json"):
+        (tmp_path / f"{name}.py").write_text("open('sprung', 'a').write(__name__)")
+    monkeypatch.chdir(tmp_path)
+    other = next(version for version in dependencies.supported_pythons() if version != HERE)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(UserError, match=f"for CPython {other} cannot be downloaded"):
+        dependencies.tvm_ffi_files(other)
+    assert not (tmp_path / "sprung").exists()
+
+
 def test_a_bundle_of_75_variants_is_below_40_mb(tmp_path: Path) -> None:
     config = tmp_path / "out" / "many"
     for number in range(75):

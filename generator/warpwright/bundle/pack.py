@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import secrets
@@ -13,9 +14,11 @@ from typing import Any
 
 import warpwright
 from warpwright.bundle.contents import needed_modules
-from warpwright.bundle.dependencies import compressed_runtime, tvm_ffi_files, tvm_ffi_version
+from warpwright.bundle.dependencies import check_python, compressed_runtime, tvm_ffi_files, tvm_ffi_version
 from warpwright.canonical import plain
-from warpwright.device.runner import DESCRIPTION, LIBRARIES, OPERATIONS, RUNTIME_FILE, VARIANTS, VERSION
+from warpwright.device.cases import CASES
+from warpwright.device.launch import RUNTIME
+from warpwright.device.runner import DESCRIPTION, LIBRARIES, OPERATIONS, RESULTS, RUNTIME_FILE, VARIANTS, VERSION
 from warpwright.device.variant import LIBRARY, ORIGIN, VariantError, load_variant
 from warpwright.epilogue import registry
 from warpwright.errors import UserError
@@ -23,6 +26,9 @@ from warpwright.errors import UserError
 __all__ = ["Packed", "copy_generator", "make_bundle"]
 
 _PACKAGE = Path(warpwright.__file__).parent
+_RUNNER = "run.py"
+#: What a bundle consists of: all else in its folder is somebody's.
+_LAYOUT = {DESCRIPTION, LIBRARIES, OPERATIONS, RUNTIME, RUNTIME_FILE, VARIANTS, CASES, _RUNNER}
 
 _RUN = '''#!/usr/bin/env python3
 """Validates the variants of this bundle on this machine's GPU, compares and times them: see --help."""
@@ -31,7 +37,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-sys.path.insert(0, str(ROOT / "lib"))
+sys.path[0] = str(ROOT / "lib")  # in the place of this folder: whatever else lies here is nobody's module
 
 from warpwright.device.runner import main  # noqa: E402
 
@@ -42,13 +48,14 @@ sys.exit(main(ROOT, sys.argv[1:]))
 @dataclass(frozen=True)
 class Packed:
     """A finished bundle: its folder, its variants, those left out and why, its size in bytes, and, where cases were
-    asked for, which variants have none and why."""
+    asked for, which variants have none and why. `kept` are files that lay in the bundle before it, such as results."""
 
     directory: Path
     variants: tuple[str, ...]
     left_out: Mapping[str, str]
     size: int
     without_cases: Mapping[str, str] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
 
 
 def make_bundle(
@@ -64,6 +71,8 @@ def make_bundle(
 ) -> Packed:
     """Pack variants of out/<config> into `directory`, which is made, or replaced where it is a bundle.
 
+    What a person or a run has put there since stays; results of the bundle before it get a name of their own.
+
     `variants` are folder names; None packs all that are built and that the build's checks do not speak against.
     `validate` is {"problems": "standard" | [extents], "repeats": n}, `bench` {"problems": [extents]}, both as in the
     YAML file, with every extent. `python` is the GPU host's version; `wheel` apache-tvm-ffi's for it, where pip cannot
@@ -71,6 +80,7 @@ def make_bundle(
     `cases(folders, bundle)` adds cases of the emulator (`bundle.cases`) and says which variant has none.
     Raises UserError when nothing can be packed or the directory is something else.
     """
+    check_python(python)
     if directory.exists() and not (directory / DESCRIPTION).is_file() and any(directory.iterdir()):
         raise UserError(f"{directory} exists and is not a bundle; name another folder or remove it")
     chosen, left_out = _choose(config_dir, variants)
@@ -98,13 +108,14 @@ def make_bundle(
         }
         # Not sorted: a problem's extents keep the order in which a person names them.
         _write(temporary / DESCRIPTION, json.dumps(plain(description), indent=1).encode())
-        _write(temporary / "run.py", _RUN.encode())
+        _write(temporary / _RUNNER, _RUN.encode())
         size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
+        kept = _keep(directory, temporary)
         _replace(temporary, directory)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return Packed(directory, tuple(chosen), left_out, size, missing)
+    return Packed(directory, tuple(chosen), left_out, size, missing, kept)
 
 
 def _choose(config_dir: Path, variants: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:
@@ -153,6 +164,37 @@ def _copy_operations(target: Path) -> None:
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)  # below a temporary folder, which is renamed as a whole
+
+
+def _keep(directory: Path, temporary: Path) -> tuple[str, ...]:
+    """Take over what is no part of the older bundle, by name: its results, and what a person has put there.
+
+    The files are linked, so that what a run still appends is there as well.
+    """
+    kept = []
+    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
+        if path.name in _LAYOUT or path.name.startswith(f".{RUNTIME}"):
+            continue
+        target = temporary / (_unused(directory) if path.name == RESULTS else path.name)
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, target, symlinks=True, copy_function=_link)
+        else:
+            _link(path, target)
+        kept.append(target.name)
+    return tuple(kept)
+
+
+def _unused(directory: Path) -> str:
+    """A name for an older bundle's results that nothing there has."""
+    stem, suffix = RESULTS.split(".")
+    return next(name for n in itertools.count(1) if not (directory / (name := f"{stem}-{n}.{suffix}")).exists())
+
+
+def _link(source: str | Path, target: str | Path) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:  # another file system, or one without links
+        shutil.copy2(source, target, follow_symlinks=False)
 
 
 def _replace(temporary: Path, directory: Path) -> None:

@@ -69,6 +69,8 @@ def bundle(
             wheel=wheel,
             cases=(lambda folders, target: write_cases(folders, target, jobs, step)) if cases else None,
         )
+    for name in packed.kept:
+        say(f"kept of the bundle before it: {directory / name}")
     for name, why in packed.left_out.items():
         say(f"left out {name}: {why}", style="yellow")
     for name, why in packed.without_cases.items():

@@ -23,12 +23,13 @@ from warpwright.device.variant import Variant, VariantError, load_variant
 from warpwright.epilogue.registry import OPS_VARIABLE
 from warpwright.families import workload
 
-__all__ = ["DESCRIPTION", "LIBRARIES", "OPERATIONS", "RUNTIME_FILE", "VARIANTS", "VERSION", "main"]
+__all__ = ["DESCRIPTION", "LIBRARIES", "OPERATIONS", "RESULTS", "RUNTIME_FILE", "VARIANTS", "VERSION", "main"]
 
 #: The bundle's layout; raised when a runner could not read an older one.
 VERSION = 1
 DESCRIPTION, LIBRARIES, VARIANTS, OPERATIONS = "bundle.json", "lib", "variants", "ops"
 RUNTIME_FILE = f"{RUNTIME}.xz"
+RESULTS = "results.jsonl"
 
 
 class _UnusableError(Exception):
@@ -99,7 +100,7 @@ def _parser(root: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="run.py", description=__doc__)
     parser.add_argument("--only", choices=("validate", "compare", "bench"), help="one of these (default: all)")
     parser.add_argument("--variants", default="*", metavar="GLOB", help="variants by name (default: all)")
-    out = root / "results.jsonl"
+    out = root / RESULTS
     parser.add_argument("--out", type=Path, default=out, help="results, appended (default: %(default)s)")
     parser.add_argument(
         "--problems", default="*", metavar="GLOB", help="validation problems and cases by name (default: all)"
