@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import warnings
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.plan.space import legal_plans, point
 from tests.render.conftest import CASES
 from warpwright.epilogue import registry
 from warpwright.epilogue.chain import argument_names
+from warpwright.epilogue.idle import idle
 from warpwright.epilogue.registry import OPS_VARIABLE, OpError
 from warpwright.families.gemm.sm_90a.names import TAKEN
 from warpwright.plan import plan
@@ -83,6 +85,60 @@ def test_a_name_that_the_kernel_uses_itself_is_refused_where_it_is_planned(write
     with pytest.raises(OpError) as caught:
         plan(point({"kernel.epilogue": ["shift"]}))
     assert str(caught.value).startswith(f"{path}: {fault}")
+
+
+IDLE = "error=lambda xp, x, e, o: e"
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [
+        ("2.0**-24 * xp.abs(x + 1)", ""),
+        ("xp.abs(x + 1) / 65", ""),
+        ("xp.abs(x + 1) / 63", r"at x = -?\S+, exact: \S+ beside a value of \S+ \(with every operand 1\)"),
+        # 0.02 of the value at 1e4, and grows with the input: 1 - 1/64 of it passes.
+        ("2e-6 * x * x", r"at x = -10000, exact: 200 beside a value of -1e\+04 \(with every operand 1\)"),
+        ("0.1", r"at x = \S+, exact: 0.1 beside a value of \S+ "),
+        ("xp.exp(1e6 + x)", r"at x = \S+, exact: inf beside a value of \S+ "),
+        ("xp.exp(1e6 + x) * 0", r"at x = \S+, exact: nan beside a value of \S+ "),
+        ("2.9 * e", ""),
+        ("700 * e", r"at x = -?\S+, off by a 256th: \S+ beside a value of \S+ "),
+        ("xp.log(x)", "reference or error raises AttributeError: .*'log'"),
+        ("e[:, :, :7]", "reference or error raises ValueError: "),
+    ],
+)
+def test_a_bound_that_proves_nothing_is_told_where_it_is_planned(write_op, bound, told):
+    assert GOOD.count(IDLE) == 1
+    path = write_op(GOOD.replace(IDLE, f"error=lambda xp, x, e, o: e + ({bound})"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        registry.get("shift")  # that it exists is no use of it
+        assert not caught
+        for stages in (2, 3):
+            plan(point({"kernel.epilogue": ["shift"], "design.stages": stages}))
+    assert [warning.category for warning in caught] == [registry.OpWarning] * bool(told)
+    assert all(re.match(f"{re.escape(str(path))}: .*{told}", str(warning.message)) for warning in caught), caught
+
+
+def test_no_operation_of_the_package_has_an_idle_bound():
+    assert {name: idle(registry.get(name)) for name in registry.names()} == dict.fromkeys(registry.names(), "")
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [
+        ("xp.where(x < 0, 0.1 + 0 * e, 0 * e)", ""),  # where the value is 0, a bound of 0.1 is nothing to tell
+        ("xp.where(x > 9, 0.1 + 0 * e, 0 * e)", "at x = 10, exact: 0.1 beside a value of 1 "),
+        ("xp.where(x < 0, e, 0 * e)", ""),
+        ("e", "at x = 10000, off by a 256th: 39.1 beside a value of 1 "),  # goes on as it is, where the step is flat
+    ],
+)
+def test_a_bound_is_judged_where_the_value_is(write_op, bound, told):
+    """Of a step from 0 to 1."""
+    text = GOOD.replace('x + o["shift"]', "xp.where(x < 0, 0 * x, 1 + 0 * x)")
+    write_op(text.replace(IDLE, f"error=lambda xp, x, e, o: {bound}"))
+    found = idle(registry.get("shift"))
+    assert found.startswith(f"error is no bound of use {told}") if told else found == ""
 
 
 def test_all_faults_are_told_at_once(write_op):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import invoke
 from tests.plan.space import point
 from warpwright.build import BuildJob, build
 from warpwright.build.cache import Cache
@@ -109,3 +110,20 @@ def test_an_operation_gets_the_shared_memory_that_it_declares(example, tmp_path)
     (artifact,) = build([BuildJob(text, planned, tmp_path / "relay")], 1, cache=Cache(tmp_path / "cache"))
     assert artifact.findings == ()
     assert artifact.dynamic_shared_bytes == planned.shared_bytes
+
+
+def test_an_idle_bound_is_told_as_other_messages_are(example, tmp_path):
+    operation = tmp_path / "ops" / "scale_n.py"
+    assert "error is no bound" not in invoke("plan", example).stderr
+    other = tmp_path / "other"
+    other.mkdir()
+    text = operation.read_text()
+    error = re.search(r"    error=.*\n", text).group()
+    (other / "scale_n.py").write_text(text.replace(error, "    error=lambda xp, x, e, o: e + 0.1 * xp.abs(x),\n"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(OPS_VARIABLE, str(other))
+        result = invoke("plan", example)
+    assert result.exit_code == 0
+    (line,) = [line for line in result.stderr.splitlines() if "error is no bound" in line]
+    assert re.match(rf"warning: {re.escape(str(other))}/scale_n.py: error is no bound of use at x = \S+, exact: ", line)
+    assert "error is no bound" not in result.stdout

@@ -5,9 +5,12 @@ Exit codes: 0 everything asked for is correct, 1 some variant is not, 2 usage or
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,7 +39,8 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with _own_warnings():
+                return super().invoke(ctx)
         except BrokenPipeError:
             # The reader (`| head`) has gone; point stdout elsewhere, or the interpreter complains when it exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -54,6 +58,22 @@ class Commands(TyperGroup):
             _trace()
             say(f"error: {error}", style="red")
         raise typer.Exit(2)
+
+
+@contextlib.contextmanager
+def _own_warnings() -> Iterator[None]:
+    """Let this package's warnings be said as its errors are, without the line of code that gave them."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if category.__module__.startswith("warpwright."):
+                say(f"warning: {message}", style="yellow")
+            else:
+                usual(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def _trace() -> None:

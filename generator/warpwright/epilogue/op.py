@@ -15,7 +15,7 @@ from typing import Any, Literal
 F32_ROUNDOFF = 2.0**-24
 
 #: f(xp, x, operands) -> x: float64 arrays of shape (L, M, N) or broadcastable to it. `xp` offers abs, exp,
-#: tanh, erf, where, maximum and sign with one meaning under numpy and torch.
+#: tanh, erf, where, maximum, sign and array with one meaning under numpy and torch.
 Reference = Callable[[Any, Any, Mapping[str, Any]], Any]
 #: f(xp, x, error, operands) -> error: bound on |computed - exact| after the operation, given the exact input
 #: `x` and the bound `error` on the input's own deviation; float64 arrays.

@@ -5,15 +5,19 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import warnings
 from pathlib import Path
 
 from warpwright.epilogue.check import clashes, faults
+from warpwright.epilogue.idle import idle
 from warpwright.epilogue.op import EpilogueOp
 from warpwright.errors import VocabularyError
 
-__all__ = ["OPS_VARIABLE", "OpError", "folders", "get", "names", "source_path"]
+__all__ = ["OPS_VARIABLE", "OpError", "OpWarning", "folders", "get", "names", "source_path"]
 
 OPS_VARIABLE = "WARPWRIGHT_OPS"
+
+_OWN = Path(__file__).parent / "ops"
 
 
 class OpError(VocabularyError):
@@ -22,10 +26,13 @@ class OpError(VocabularyError):
     field = "kernel.epilogue"
 
 
+class OpWarning(UserWarning):
+    """An operation can be used, and proves little: the message names the file, where, and what to change."""
+
+
 def folders() -> list[Path]:
     """Return the folders that are searched, the package's own first."""
-    own = Path(__file__).parent / "ops"
-    return [own, *(Path(p).expanduser() for p in os.environ.get(OPS_VARIABLE, "").split(os.pathsep) if p)]
+    return [_OWN, *(Path(p).expanduser() for p in os.environ.get(OPS_VARIABLE, "").split(os.pathsep) if p)]
 
 
 def _load(path: Path) -> EpilogueOp:
@@ -82,11 +89,21 @@ def source_path(name: str) -> Path:
 def get(name: str, taken: frozenset[str] = frozenset()) -> EpilogueOp:
     """Return an operation by name. Raises OpError when there is none or its file is faulty.
 
-    It is faulty, too, where one of its names is `taken` by the kernel that it is to become a part of.
+    It is faulty, too, where one of its names is `taken` by the kernel that it is to become a part of. Of such a one an
+    OpWarning is given, once, where its bound would let a wrong result pass.
     """
     path = source_path(name)
     op = _get(path)
-    found = list(clashes(op, taken)) if taken else []
-    if found:
-        raise OpError(f"{path}: {'; '.join(found)}; see docs/epilogue.md")
+    if taken:
+        found = list(clashes(op, taken))
+        if found:
+            raise OpError(f"{path}: {'; '.join(found)}; see docs/epilogue.md")
+        _tell(path)
     return op
+
+
+@functools.cache
+def _tell(path: Path) -> None:
+    """Warn of a user's operation whose bound is idle; those of the package are held by its tests."""
+    if path.parent != _OWN and (found := idle(_get(path))):
+        warnings.warn(f"{path}: {found}; see docs/epilogue.md", OpWarning, stacklevel=3)

@@ -1,6 +1,7 @@
 """x <- alpha * x, with a scalar given at call time."""
 
-from warpwright.epilogue.op import F32_ROUNDOFF, EpilogueOp, EpilogueOperand
+from warpwright.epilogue.bounds import rounding
+from warpwright.epilogue.op import EpilogueOp, EpilogueOperand
 
 OP = EpilogueOp(
     name="alpha",
@@ -8,5 +9,5 @@ OP = EpilogueOp(
     operands=(EpilogueOperand("alpha", "scalar"),),
     code="x = x * alpha",
     reference=lambda xp, x, o: x * o["alpha"],
-    error=lambda xp, x, e, o: xp.abs(o["alpha"]) * (e + F32_ROUNDOFF * (xp.abs(x) + e)),
+    error=lambda xp, x, e, o: xp.abs(o["alpha"]) * e + rounding(xp, o["alpha"] * (xp.abs(x) + e)),
 )

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from warpwright.epilogue.op import F32_ROUNDOFF, EpilogueOp, EpilogueOperand
+from warpwright.epilogue.bounds import rounding
+from warpwright.epilogue.op import EpilogueOp, EpilogueOperand
 
 
 def _reference(xp: Any, x: Any, o: Mapping[str, Any]) -> Any:
@@ -15,7 +16,8 @@ def _error(xp: Any, x: Any, e: Any, o: Mapping[str, Any]) -> Any:
     if o["beta"] == 0:
         return e
     term = o["beta"] * o["c"]
-    return e + F32_ROUNDOFF * (xp.abs(term) + xp.abs(x + term) + e)
+    e = e + rounding(xp, term)
+    return e + rounding(xp, xp.abs(x + term) + e)
 
 
 OP = EpilogueOp(
