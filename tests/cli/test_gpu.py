@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import lzma
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from warpwright.bundle import pack
 from warpwright.device import bench, validate
 from warpwright.device.supervise import Supervisor
 from warpwright.pipeline import on_gpu as gpu
@@ -163,6 +169,63 @@ def test_bundle_and_import_round_trip(cli: Cli, config: Path, out: Path, tmp_pat
     assert found[other.path.name]["evidence"] == "emulated"
     (kept,) = (out / "ledger" / "raw").iterdir()
     assert kept.read_bytes() == results.read_bytes()
+
+
+def test_an_edited_kernel_reaches_the_gpu_and_is_marked_all_the_way(
+    cli: Cli, config: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack, "compressed_runtime", lambda: lzma.compress(b"runtime"))
+    folder, other = folders_in(out / "small")
+    rendered = folder.source() or ""
+    mine = rendered + "\n# by hand\n"
+    folder.source_path.write_text(mine)
+    target = tmp_path / "bundle"
+    options = ("--out", out, "-o", target, "--python", f"{sys.version_info.major}.{sys.version_info.minor}")
+    unbuilt = cli("bundle", config, *options)
+    assert unbuilt.exit_code == 1
+    assert f"left out {folder.path.name}: edited by hand" in " ".join(unbuilt.stderr.split())
+    assert not (target / "variants" / folder.path.name).exists()
+    assert cli("build", config, "-o", out, "-j", 1).exit_code == 0
+    packed = cli("bundle", config, *options)
+    assert packed.exit_code == 0, packed.stderr
+    assert f"edited by hand: {folder.path.name};" in " ".join(packed.stderr.split())
+    assert folder.source() == mine
+    assert not (folder.path / "kernel.edited.py").exists()
+    assert json.loads((target / "bundle.json").read_text())["edited"] == [folder.path.name]
+
+    results = _run_on_a_double(target)
+    assert {r["variant"]: r.get("edited") for r in results} == {folder.path.name: True, other.path.name: None}
+    assert {r["status"] for r in results} == {"correct"}
+    assert cli("import", target / "results.jsonl", "-o", out).exit_code == 0
+    listed = {row["variant"]: row for row in json.loads(cli("list", "small", "-o", out, "--json").stdout)}
+    assert {name: (row["evidence"], row["note"]) for name, row in listed.items()} == {
+        folder.path.name: ("gpu-validated", "edited, stale"),  # what was emulated is what was rendered
+        other.path.name: ("gpu-validated", ""),
+    }
+    shown = cli("show", folder.path.name, "-o", out).stdout
+    assert "gpu-validated: correct on double (recorded here, of the edited kernel.py)" in shown
+    assert "edited: kernel.py is not what was rendered" in shown
+    # What is shipped is what the templates give: the ledger renders it, and has no line for another source.
+    cli("ledger", config, "-o", out)
+    lines = [json.loads(line) for line in (out / "ledger" / "small.jsonl").read_text().splitlines()]
+    assert [line["label"] for line in lines if line["method"] == "gpu-validated"] == [other.label]
+    assert folder.source() == rendered
+
+
+def _run_on_a_double(target: Path) -> list[dict[str, Any]]:
+    """Validate what a bundle holds with a double in the place of the device, and of every library; its results."""
+    for path in (target / "variants").iterdir():
+        (path / "kernel.so").write_text("{}")
+        origin = json.loads((path / "variant.json").read_text())
+        digest = hashlib.sha256(b"{}").hexdigest()
+        (path / "variant.json").write_text(json.dumps({**origin, "library_sha": digest}))
+    command = [sys.executable, str(target / "run.py"), "--backend", "tests.device.doubles:HostBackend"]
+    command += ["--only", "validate", "--problems", "tiny"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=target)
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in (target / "results.jsonl").read_text().splitlines()]
+    return [result for result in found if "method" in result]
 
 
 def test_bundle_of_what_is_not_built_says_what_to_run(cli: Cli, config: Path, tmp_path: Path) -> None:

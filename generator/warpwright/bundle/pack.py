@@ -19,7 +19,7 @@ from warpwright.canonical import plain
 from warpwright.device.cases import CASES
 from warpwright.device.launch import RUNTIME
 from warpwright.device.runner import DESCRIPTION, LIBRARIES, OPERATIONS, RESULTS, RUNTIME_FILE, VARIANTS, VERSION
-from warpwright.device.variant import LIBRARY, ORIGIN, VariantError, load_variant
+from warpwright.device.variant import LIBRARY, ORIGIN, Origin, VariantError, load_variant
 from warpwright.epilogue import registry
 from warpwright.errors import UserError
 
@@ -48,7 +48,8 @@ sys.exit(main(ROOT, sys.argv[1:]))
 @dataclass(frozen=True)
 class Packed:
     """A finished bundle: its folder, its variants, those left out and why, its size in bytes, and, where cases were
-    asked for, which variants have none and why. `kept` are files that lay in the bundle before it, such as results."""
+    asked for, which variants have none and why. `kept` are files that lay in the bundle before it, such as results;
+    `edited` are variants whose source is a person's work."""
 
     directory: Path
     variants: tuple[str, ...]
@@ -56,6 +57,7 @@ class Packed:
     size: int
     without_cases: Mapping[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
 
 
 def make_bundle(
@@ -87,14 +89,15 @@ def make_bundle(
     if not chosen:
         reasons = "; ".join(f"{name}: {why}" for name, why in sorted(left_out.items())) or "it has no variants"
         raise UserError(f"{config_dir}: nothing to pack ({reasons}); build its variants first")
-    temporary = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}")
+    temporary, edited = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}"), list[str]()
     try:
         copy_generator(temporary / LIBRARIES)
         for name, data in tvm_ffi_files(python, wheel).items():
             _write(temporary / LIBRARIES / name, data)
         _write(temporary / RUNTIME_FILE, compressed_runtime())
         for name in chosen:
-            _copy_variant(config_dir / name, temporary / VARIANTS / name)
+            if _copy_variant(config_dir / name, temporary / VARIANTS / name).edited:
+                edited.append(name)
         _copy_operations(temporary / OPERATIONS)
         missing = cases([config_dir / name for name in chosen], temporary) if cases else {}
         description = {
@@ -105,6 +108,7 @@ def make_bundle(
             "validate": dict(validate or {}),
             "bench": dict(bench or {}),
             "variants": chosen,
+            "edited": edited,
         }
         # Not sorted: a problem's extents keep the order in which a person names them.
         _write(temporary / DESCRIPTION, json.dumps(plain(description), indent=1).encode())
@@ -115,7 +119,7 @@ def make_bundle(
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return Packed(directory, tuple(chosen), left_out, size, missing, kept)
+    return Packed(directory, tuple(chosen), left_out, size, missing, kept, tuple(edited))
 
 
 def _choose(config_dir: Path, variants: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:
@@ -138,11 +142,12 @@ def _choose(config_dir: Path, variants: Sequence[str] | None) -> tuple[list[str]
     return chosen, left_out
 
 
-def _copy_variant(source: Path, target: Path) -> None:
+def _copy_variant(source: Path, target: Path) -> Origin:
     variant = load_variant(source)
     for name in ("plan.json", LIBRARY):
         _write(target / name, (source / name).read_bytes())
     _write(target / ORIGIN, json.dumps(plain(variant.origin), indent=1, sort_keys=True).encode())
+    return variant.origin
 
 
 def copy_generator(target: Path, *more: str) -> None:

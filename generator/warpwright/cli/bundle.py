@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from warpwright.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
 from warpwright.cli.terminal import Terminal, count, print_json, print_table, progress, say
 from warpwright.errors import UserError
+
+if TYPE_CHECKING:
+    from warpwright.pipeline import Variant
 
 __all__: list[str] = []
 
@@ -42,15 +45,15 @@ def bundle(
     """Pack built variants for a GPU host.
 
     The host needs Python, torch and numpy, nothing of this project: `python3 DIR/run.py` validates and times them,
-    and `warpwright import` brings the results back.
+    and `warpwright import` brings the results back. A kernel.py that was edited and built travels as it is, marked so.
     """
     from warpwright import pipeline
     from warpwright.bundle import make_bundle
     from warpwright.bundle.cases import write_cases
 
     exploration = pipeline.plan(config, out, only)
-    pipeline.advance(exploration, ("render",), Terminal())
-    ready = [variant.name for variant in exploration.legal if variant.passed("built")]
+    pipeline.advance(exploration, ("render_unedited",), Terminal())
+    ready = [variant.name for variant in exploration.legal if _ready(variant)]
     missing = len(exploration.legal) - len(ready)
     if not ready:
         raise UserError(
@@ -69,21 +72,40 @@ def bundle(
             wheel=wheel,
             cases=(lambda folders, target: write_cases(folders, target, jobs, step)) if cases else None,
         )
+    for name in packed.edited:
+        say(f"edited by hand: {name}; its results count for this source alone, and enter no ledger", style="yellow")
     for name in packed.kept:
         say(f"kept of the bundle before it: {directory / name}")
     for name, why in packed.left_out.items():
         say(f"left out {name}: {why}", style="yellow")
     for name, why in packed.without_cases.items():
         say(f"no cases of {name}: {why}", style="yellow")
-    if missing:
+    stuck = [variant.name for variant in exploration.legal if variant.folder.edited() and variant.name not in ready]
+    if stuck:
         say(
-            f"left out {missing} that are not built, or not from their present source: "
-            f"warpwright run {exploration.typed}",
+            f"left out {', '.join(stuck)}: edited by hand, and not built since: `warpwright build {exploration.typed}`",
+            style="yellow",
+        )
+    if missing > len(stuck):
+        say(
+            f"left out {missing - len(stuck)} that are not built, or not from their present source: "
+            f"`warpwright run {exploration.typed}`",
             style="yellow",
         )
     say(f"{directory}: {count(len(packed.variants), 'variant')}, {packed.size / 2**20:.1f} MB, for Python {python}")
     say(f"on the GPU host: python3 {directory.name}/run.py; back here: warpwright import {directory}/results.jsonl")
     raise typer.Exit(1 if packed.left_out or packed.without_cases or missing else 0)
+
+
+def _ready(variant: Variant) -> bool:
+    """Whether a variant is built from its present source, and the checks of its build let it pass.
+
+    They hold it against the plan, from which who has edited a kernel may well have departed: it is enough that it
+    compiles.
+    """
+    if variant.folder.edited():
+        return any(e.method == "built" and e.status != "compile_failed" for e in variant.judgement.valid)
+    return variant.passed("built")
 
 
 @app.command("import")

@@ -152,7 +152,8 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any],
                 **{f"toolchain {name}": value for name, value in (built.get("toolchain") or {}).items()},
             },
         )
-    _print_results(judgement, families.workload(plan["family"]).modes if plan.get("family") in families.NAMES else ())
+    modes = families.workload(plan["family"]).modes if plan.get("family") in families.NAMES else ()
+    _print_results(judgement, modes, "edited" in notes)
 
 
 def _print_arguments(arguments: list[dict[str, Any]]) -> None:
@@ -169,9 +170,10 @@ def _print_arguments(arguments: list[dict[str, Any]]) -> None:
         typer.echo(text_table(rows) + "\n")
 
 
-def _print_results(judgement: Judgement, modes: Sequence[str]) -> None:
+def _print_results(judgement: Judgement, modes: Sequence[str], edited: bool) -> None:
     for evidence in judgement.valid:
         where = "ledger" if evidence.origin == "ledger" else "recorded here"
+        where += ", of the edited kernel.py" if edited else ""
         device = f" on {evidence.gpu['gpu']}" if evidence.gpu.get("gpu") else ""
         typer.echo(f"{evidence.method}: {evidence.status}{device} ({where})")
         for line in (*evidence.reasons(), *figure_lines(evidence, modes)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -143,7 +143,7 @@ def _result(
     return {
         "method": METHOD,
         "protocol": PROTOCOL,
-        **asdict(variant.origin),
+        **variant.origin.told(),
         "problem": dict(problem),
         "status": status,
         "diagnosis": diagnosis,

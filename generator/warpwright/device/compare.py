@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from warpwright.device.cases import cases_of, read_case
@@ -55,7 +54,7 @@ def _verdict(
     return {
         "method": METHOD,
         "protocol": PROTOCOL,
-        **asdict(variant.origin),
+        **variant.origin.told(),
         "emulator": emulator,
         "status": status or "correct",
         "diagnosis": diagnosis,

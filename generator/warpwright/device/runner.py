@@ -76,6 +76,9 @@ def main(root: Path, arguments: Sequence[str]) -> int:
         with Supervisor(options.backend, silence=options.silence) as supervisor:
             device = supervisor.start()
             print(f"{device.get('gpu')}, driver {device.get('driver')}: {len(variants)} variants", flush=True)
+            for variant in variants:
+                if variant.origin.edited:
+                    print(f"edited by hand: {variant.name}", flush=True)
             results.add({"kind": "header", "config": description["config"], "gpu": device})
             verdicts: list[dict[str, Any]] = []
             comparisons: list[dict[str, Any]] = []

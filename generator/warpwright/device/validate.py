@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from warpwright.device.supervise import Outcome, Supervisor
@@ -75,7 +75,7 @@ def _verdict(
     return {
         "method": METHOD,
         "protocol": PROTOCOL,
-        **asdict(variant.origin),
+        **variant.origin.told(),
         "status": status,
         "diagnosis": diagnosis,
         "figures": {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,14 @@ class Origin:
     library_sha: str  # SHA-256 of kernel.so
     arch: str
     toolchain: Mapping[str, str]
+    edited: bool = False  # by a person: what is found out about it says nothing of what the templates give
+
+    def told(self) -> dict[str, Any]:
+        """Return what a result says of it; `edited` only where it is."""
+        told = asdict(self)
+        if not self.edited:
+            del told["edited"]
+        return told
 
 
 @dataclass(frozen=True)
@@ -85,8 +93,15 @@ def load_variant(folder: Path) -> Variant:
         library_sha=actual,
         arch=str(build.get("arch", plan.arch)),
         toolchain=build["toolchain"],
+        edited=_edited(folder, build["source_sha"]),
     )
     return Variant(folder, plan, origin)
+
+
+def _edited(folder: Path, source_sha: str) -> bool:
+    """Whether another source was built than was rendered last; False where that is not known."""
+    rendered = _read(folder / "rendered.json") if (folder / "rendered.json").is_file() else {}
+    return bool(rendered.get("source_sha", source_sha) != source_sha)
 
 
 def _read(path: Path) -> dict[str, Any]:

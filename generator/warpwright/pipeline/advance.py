@@ -14,9 +14,9 @@ from warpwright.record import rebuild
 
 __all__ = ["STEPS", "Observer", "Silent", "advance"]
 
-#: In the order of the chain. `render` and `reread` exclude each other: sources come from the templates, or from the
-#: folders as a person left them.
-STEPS = ("render", "reread", "build", "emulate", "validate", "bench")
+#: In the order of the chain. The first three exclude each other: sources come from the templates, from the templates
+#: but where a person has edited a folder's, or from the folders alone, as they are.
+STEPS = ("render", "render_unedited", "reread", "build", "emulate", "validate", "bench")
 Step = Callable[[], None]
 
 
@@ -83,6 +83,10 @@ class _Way:
 
     def render(self) -> None:
         for note in rendering.render(self.exploration):
+            self.observer.note(note)
+
+    def render_unedited(self) -> None:
+        for note in rendering.render(self.exploration, keep_edited=True):
             self.observer.note(note)
 
     def reread(self) -> None:

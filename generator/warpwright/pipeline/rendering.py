@@ -13,9 +13,10 @@ from warpwright.record import adopt, by_identity, note_current
 __all__ = ["render", "reread"]
 
 
-def render(exploration: Exploration) -> list[str]:
+def render(exploration: Exploration, keep_edited: bool = False) -> list[str]:
     """Render every legal variant and write plan.json, point.json and kernel.py into its folder.
 
+    With `keep_edited`, a kernel.py that a person has edited stays, and is the variant's source.
     Returns what a person should know of the folders, a line each: what was kept of their work, and whether another
     configuration file writes there too.
     """
@@ -30,6 +31,10 @@ def render(exploration: Exploration) -> list[str]:
             variant.source = render_plan(variant.plan)
         except Exception as error:  # a template's or an operation's fault is this variant's status, not the run's end
             variant.error = f"{_place(error)}{type(error).__name__}: {error}"
+            continue
+        present = variant.folder.source() if keep_edited and variant.folder.edited() else None
+        if present is not None and present != variant.source:
+            variant.source = present
             continue
         kept = variant.folder.write_source(variant.source)
         if kept:
