@@ -63,8 +63,8 @@ def shipped() -> dict[str, list[Timing]]:
     return of_the_ledger("gemm")
 
 
-#: Limits: rank correlation, typical factor, smallest and largest predicted over measured. The random points' times never
-#: change; those of the ledger are measured anew now and then, which moves a time by 3 %.
+#: Limits: rank correlation, typical factor, smallest and largest predicted over measured. The random points' times stay
+#: as they are; those of the ledger are measured anew now and then, which moves a time by 3 %.
 RANDOM = (0.865, 1.33, 0.30, 1.70)
 FUSED = (0.75, 1.12, 0.78, 1.20)
 SHIPPED = (0.2, 1.2, 0.5, 1.75)
