@@ -24,9 +24,10 @@ MAY_IMPORT = {
     "dtypes": set(),
     "archs": set(),
     "resources": set(),
+    "scratch": set(),
     "point": set(),
     "protocols": set(),
-    "record": {"canonical", "errors", "frozen", "protocols"},
+    "record": {"canonical", "errors", "frozen", "protocols", "scratch"},
     "epilogue": {"errors", "frozen", "plan"},
 }
 #: Words of single kernel families and of their instructions.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+import tempfile
 from pathlib import Path
 
 __all__ = ["cache_root", "checkout", "config_label", "configs", "ledger", "resolve_config", "templates"]
@@ -59,9 +61,30 @@ def config_label(path: Path) -> str:
 
 
 def cache_root() -> Path:
-    """Return WARPWRIGHT_CACHE, or warpwright/ in the user's cache folder (XDG_CACHE_HOME, ~/.cache)."""
+    """Return WARPWRIGHT_CACHE, or warpwright/ in the user's cache folder (XDG_CACHE_HOME, ~/.cache).
+
+    Without a home, a folder of this user alone among the temporary files; where another user has made that, one that
+    cannot be: what others write there is not to be trusted.
+    """
     own = os.environ.get("WARPWRIGHT_CACHE")
     if own:
         return Path(own).absolute()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "warpwright"
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(base).is_absolute():  # others are to be ignored, says the XDG Base Directory Specification
+        return Path(base) / "warpwright"
+    home = os.path.expanduser("~")
+    if Path(home).is_absolute() and home != "/":  # what an empty HOME gives, and users without one often have
+        return Path(home) / ".cache" / "warpwright"
+    return _homeless()
+
+
+def _homeless() -> Path:
+    nowhere = Path(os.devnull) / "warpwright"
+    try:
+        folder = Path(tempfile.gettempdir()) / f"warpwright-cache-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return nowhere
+    mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return folder if mine else nowhere

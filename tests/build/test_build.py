@@ -257,8 +257,8 @@ def test_killed_build_leaves_finished_work_and_no_process(plan: Plan, source: st
     assert sound
     assert sound.status is None
     assert not (tmp_path / "hang").exists()
-    _eventually(lambda: not list(tmp_path.glob("warpwright-build-*")))
-    assert not list(tmp_path.rglob("*.tmp"))
+    _eventually(lambda: not list(tmp_path.glob("warpwright-build.ww-*")))
+    assert not list(tmp_path.rglob("*.ww-*"))
 
 
 def test_interrupt_ends_the_service(plan: Plan, source: str, tmp_path: Path) -> None:

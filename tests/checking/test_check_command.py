@@ -26,8 +26,8 @@ def check(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedPr
 
 def left() -> list[Path]:
     """Folders of processes that are no more."""
-    folders = Path(tempfile.gettempdir()).glob("warpwright-check-*")
-    return [each for each in folders if not Path("/proc", each.name.split("-")[2]).exists()]
+    folders = Path(tempfile.gettempdir()).glob("warpwright-check.ww-*")
+    return [each for each in folders if not Path("/proc", each.name.split("-")[3]).exists()]
 
 
 def test_a_right_program() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,3 +66,24 @@ def test_an_output_folder_that_cannot_be_made_is_found(cli: Cli, tmp_path: Path)
     finding: dict[str, Any] = next(f for f in data["findings"] if f["name"] == "output folder")
     assert not finding["good"]
     assert "--out" in finding["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("cache", "words"),
+    [
+        ("/dev/null/warpwright", "/dev/null/warpwright (cannot be written: every kernel is compiled again)"),
+        ("", "warpwright-cache-{uid} (there is no home folder; WARPWRIGHT_CACHE chooses another)"),
+    ],
+)
+def test_a_cache_that_is_of_no_use_or_not_at_home(
+    cache: str, words: str, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It costs time alone, and nothing that the machine can do."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("WARPWRIGHT_CACHE", cache)
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    findings = json.loads(cli("doctor", "--json", "-o", tmp_path).stdout)["findings"]
+    (found,) = [each for each in findings if each["name"] == "build cache"]
+    assert found["found"].endswith(words.format(uid=os.getuid()))
+    assert found["good"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from warpwright.build.cache import Cache
 from warpwright.record import folders_in
 
 if TYPE_CHECKING:
@@ -145,3 +146,18 @@ def test_clean_lists_and_then_deletes_what_is_obsolete(cli: Cli, config: Path, o
     assert {folder.path for folder in folders_in(out / "small")} == {*current, edited}
     assert str(edited) in result.stderr.replace("\n", "")
     assert ledger.read_text() == before
+
+
+def test_clean_empties_the_cache_and_says_what_it_freed(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARPWRIGHT_CACHE", str(tmp_path / "cache"))
+    Cache().put("ab" * 32, {"kernel.ptx": b"x" * 5000}, {})
+    held = sum(path.stat().st_size for path in (tmp_path / "cache").rglob("*") if path.is_file())
+    assert held > 5000
+    assert f"cache: 1 compiled kernel deleted, {held:,} B freed" in cli("clean", "--cache").stderr
+    assert Cache().get("ab" * 32) is None
+    assert "cache: 0 compiled kernels deleted, 0 B freed" in cli("clean", "--cache").stderr
+    without = cli("clean")
+    assert without.exit_code == 2
+    assert "of which configuration?" in without.stderr

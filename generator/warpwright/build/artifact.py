@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from warpwright.build.toolchain import Toolchain
 from warpwright.canonical import canonical_json
 from warpwright.errors import naming
+from warpwright.scratch import beside
 
 __all__ = ["COMPILED_FILES", "Artifact", "Failure", "Finding", "read_artifact", "write_file"]
 
@@ -125,10 +125,10 @@ def read_artifact(out_dir: Path) -> Artifact | None:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write `path` so that a reader, or a kill, sees the old file or the whole new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = beside(path)
     try:
         with naming(path):
             temporary.write_bytes(data)
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from warpwright import scratch
 from warpwright.build.kernels import pair
 from warpwright.build.linking import LinkError, link_with_stub
 from warpwright.build.ptx_census import kernel_parameters
@@ -140,7 +140,7 @@ def link(object_path: Path, library: Path) -> None:
 
 
 def _load(object_path: Path) -> ctypes.CDLL:
-    with tempfile.TemporaryDirectory(prefix="warpwright-") as folder:
+    with scratch.folder("capture") as folder:
         library = object_path
         if object_path.suffix != ".so":
             library = Path(folder) / "capture.so"

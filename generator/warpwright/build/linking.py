@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import subprocess
-import tempfile
 from pathlib import Path
 
+from warpwright import scratch
 from warpwright.build.toolchain import tool
 
 __all__ = ["LinkError", "compiled_stub", "link_library", "link_with_stub"]
@@ -40,7 +40,7 @@ def link_library(object_path: Path, library: Path, level: str = "") -> None:
 @functools.cache
 def compiled_stub() -> bytes:
     """Compile launch_stub.c, once per process (75 ms); a forked one has what its parent compiled."""
-    with tempfile.TemporaryDirectory(prefix="warpwright-") as folder:
+    with scratch.folder("stub") as folder:
         path = Path(folder) / "stub.o"
         _run(tool("gcc"), "-c", "-fPIC", "-O1", str(_STUB), "-o", str(path))
         return path.read_bytes()

@@ -11,13 +11,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from warpwright import scratch
 from warpwright.build.artifact import COMPILED_FILES, Failure
 from warpwright.build.compile import OPTIONS
 from warpwright.build.toolchain import ToolchainError
@@ -51,9 +51,10 @@ class Compiled:
     failure: Failure | None
 
 
-def _environment(arch: str) -> dict[str, str]:
+def _environment(arch: str, folder: Path) -> dict[str, str]:
     """The service's environment: without the caller's DSL switches, which would change the result unseen."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("CUTE_DSL_")}
+    env["TMPDIR"] = str(folder)  # what the compiler and its tools leave goes with it
     env["CUTE_DSL_ARCH"] = arch  # the DSL reads it once, at its first import
     env["PYTHONHASHSEED"] = "0"
     env["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -76,14 +77,16 @@ class Pool:
         self._lull = _SHORTEST_LULL_SECONDS  # twice the slowest compile so far
 
     def __enter__(self) -> Pool:
-        self._folder = Path(tempfile.mkdtemp(prefix="warpwright-build-"))
+        self._scratch = scratch.folder("build")
+        self._folder = Path(self._scratch.name)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self._scratch.cleanup()
 
     def run(self, tasks: list[Task]) -> Iterator[Compiled | None]:
         """Yield the outcome of each task as it ends, in any order, and None when nothing has ended for a while.
@@ -130,7 +133,7 @@ class Pool:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 cwd=self._folder,
-                env=_environment(self._arch),
+                env=_environment(self._arch, self._folder),
                 start_new_session=True,
             )
         self._service, self._received = service, b""

@@ -7,11 +7,11 @@ import itertools
 import re
 import struct
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from warpwright import scratch
 from warpwright.build.toolchain import tool
 
 __all__ = ["Resources", "ToolError", "disassemble", "machine_code", "resource_usage"]
@@ -96,10 +96,10 @@ def disassemble(cubins: Sequence[bytes], arch: str) -> list[dict[str, str]]:
     codes = [machine_code(cubin) for cubin in cubins]
     pieces = [(index, name, code) for index, named in enumerate(codes) for name, code in named.items()]
     starts = list(itertools.accumulate((len(code) for _, _, code in pieces), initial=0))
-    with tempfile.NamedTemporaryFile(prefix="warpwright-", suffix=".bin") as image:
-        image.write(b"".join(code for _, _, code in pieces))
-        image.flush()
-        listing = _run(tool("nvdisasm"), "-b", arch.replace("sm_", "SM"), image.name)
+    with scratch.folder("sass") as folder:
+        image = Path(folder) / "image.bin"
+        image.write_bytes(b"".join(code for _, _, code in pieces))
+        listing = _run(tool("nvdisasm"), "-b", arch.replace("sm_", "SM"), str(image))
     lines: list[list[str]] = [[] for _ in pieces]
     for line in listing.splitlines():
         address = _ADDRESS.match(line)

@@ -7,10 +7,10 @@ import lzma
 import re
 import subprocess
 import sys
-import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
+from warpwright import scratch
 from warpwright.child import child_command
 from warpwright.device.launch import LaunchError, find_runtime
 from warpwright.errors import UserError
@@ -77,7 +77,7 @@ def tvm_ffi_files(python: str, wheel: Path | None = None) -> dict[str, bytes]:
         return _from_wheel(wheel, python)
     if python == f"{sys.version_info.major}.{sys.version_info.minor}":
         return _installed()
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch.folder("wheel") as folder:
         return _from_wheel(_download(python, Path(folder)), python)
 
 

@@ -22,6 +22,7 @@ from warpwright.device.runner import DESCRIPTION, LIBRARIES, OPERATIONS, RESULTS
 from warpwright.device.variant import LIBRARY, ORIGIN, Origin, VariantError, load_variant
 from warpwright.epilogue import registry
 from warpwright.errors import UserError
+from warpwright.scratch import beside
 
 __all__ = ["Packed", "copy_generator", "make_bundle"]
 
@@ -89,7 +90,7 @@ def make_bundle(
     if not chosen:
         reasons = "; ".join(f"{name}: {why}" for name, why in sorted(left_out.items())) or "it has no variants"
         raise UserError(f"{config_dir}: nothing to pack ({reasons}); build its variants first")
-    temporary, edited = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}"), list[str]()
+    temporary, edited = beside(directory), list[str]()
     try:
         copy_generator(temporary / LIBRARIES)
         for name, data in tvm_ffi_files(python, wheel).items():
@@ -204,10 +205,10 @@ def _link(source: str | Path, target: str | Path) -> None:
 
 def _replace(temporary: Path, directory: Path) -> None:
     """Put the finished folder in place; an older bundle is moved away first and removed last."""
-    old = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}.old")
+    old = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}.old")  # not to be swept until it is replaced
     existed = directory.exists()
     if existed:
         directory.rename(old)
     os.replace(temporary, directory)
     if existed:
-        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(old.rename(beside(directory)), ignore_errors=True)

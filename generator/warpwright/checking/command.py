@@ -8,11 +8,12 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from warpwright.checking.scratch import remove_left, scratch_folder
+from warpwright import scratch
 from warpwright.child import child_command
 from warpwright.errors import UserError
 
@@ -34,16 +35,16 @@ def run_checked(
     `to_stderr`: what the program prints goes to stderr. Raises UserError where the process dies without a report, and
     KeyboardInterrupt where it is interrupted before it has one.
     """
-    remove_left()
+    scratch.sweep(tempfile.gettempdir())
     with contextlib.suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the folder is removed
-    with scratch_folder() as folder:
+    with scratch.folder("check") as folder:
         report = Path(folder) / "report.json"
         command = child_command(
             "warpwright.checking.script", str(report), json.dumps(dict(options)), str(program), *arguments
         )
         code = _wait(subprocess.Popen(command, stdout=sys.stderr.fileno() if to_stderr else None))
-        remove_left()  # of a program that ended without ceremony
+        scratch.sweep(tempfile.gettempdir())  # of a program that ended without ceremony
         if not report.is_file():
             if code == -signal.SIGINT:
                 raise KeyboardInterrupt

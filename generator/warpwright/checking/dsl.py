@@ -12,11 +12,11 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from warpwright import scratch
 from warpwright.checking import driver
 from warpwright.checking.dlpack import OnDevice, is_array
 from warpwright.checking.exchange import Exchanged
 from warpwright.checking.runtime import stub_library
-from warpwright.checking.scratch import scratch_folder
 from warpwright.checking.torch_cpu import torch_on_host
 
 __all__ = ["attached", "environment"]
@@ -53,7 +53,7 @@ def _real_runtime() -> str:
 def attached(gpu: Any, arch: str) -> Iterator[None]:
     """Attach the DSL of this process to `gpu` (a `session.Gpu`): its compilations, its arrays and its calls."""
     exchanged = Exchanged()
-    with scratch_folder() as folder:
+    with scratch.folder("check") as folder:
         try:
             exchanged.variables(environment(arch, folder))
             _settings(exchanged, arch, folder)

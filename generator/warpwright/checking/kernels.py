@@ -9,10 +9,10 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import struct
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from warpwright import scratch
 from warpwright.build.resources import Resources, resource_usage
 from warpwright.checking.errors import CheckError
 from warpwright.emulate import Module, parse
@@ -43,10 +43,10 @@ class Compiled:
     def usage(self) -> dict[str, Resources]:
         """What each kernel occupies, by compiled name; raises ToolError."""
         if self._usage is None:
-            with tempfile.NamedTemporaryFile(prefix="warpwright-", suffix=".cubin") as file:
-                file.write(self.cubin)
-                file.flush()
-                self._usage = resource_usage(Path(file.name))
+            with scratch.folder("check") as folder:
+                path = Path(folder) / "kernel.cubin"
+                path.write_bytes(self.cubin)
+                self._usage = resource_usage(path)
         return self._usage
 
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+from warpwright import scratch
 from warpwright.build.toolchain import tool
-from warpwright.checking.scratch import scratch_folder
 
 __all__ = ["Device", "LaunchConfig", "Runtime", "stub_library"]
 
@@ -94,7 +94,7 @@ class _Hooks(ctypes.Structure):
 @functools.cache
 def stub_library() -> Path:
     """Compile runtime_stub.c, once per process (80 ms); raises ToolchainError where there is no C compiler."""
-    folder = scratch_folder()
+    folder = scratch.folder("check")
     _FOLDERS.append(folder)
     path = Path(folder.name) / "libwarpwright_runtime.so"
     command = (tool("gcc"), "-shared", "-fPIC", "-O1", str(_STUB), "-o", str(path))

@@ -12,6 +12,7 @@ import typer
 from warpwright.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
 from warpwright.cli.terminal import Terminal, count, print_json, print_table, progress, say
 from warpwright.errors import UserError
+from warpwright.scratch import beside
 
 if TYPE_CHECKING:
     from warpwright.pipeline import Variant
@@ -160,7 +161,7 @@ def _keep(path: Path, folder: Path, configs: set[str]) -> None:
     target = folder / f"{'+'.join(sorted(configs))}-{digest}.jsonl"
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.tmp")
+        temporary = beside(target)
         shutil.copyfile(path, temporary)
         temporary.replace(target)
     say(f"kept as {target}")

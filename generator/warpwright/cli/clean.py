@@ -1,4 +1,4 @@
-"""The command that removes folders of variants that a configuration no longer has."""
+"""The command that removes what is no longer wanted: folders of past variants, and the cache."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from warpwright.cli.app import ConfigArgument, OutOption, app
+from warpwright.cli.app import OutOption, app
 from warpwright.cli.terminal import count, say
+from warpwright.errors import UserError
 from warpwright.record import Folder
 
 __all__: list[str] = []
@@ -17,14 +18,36 @@ __all__: list[str] = []
 
 @app.command()
 def clean(
-    config: ConfigArgument,
+    config: Annotated[
+        str, typer.Argument(metavar="[CONFIG]", help="A YAML file, or the name of a shipped one (quickstart).")
+    ] = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete them; without, they are only listed.")] = False,
+    cache: Annotated[bool, typer.Option("--cache", help="Empty the cache of compiled kernels, at once.")] = False,
     out: OutOption = Path("out"),
 ) -> None:
-    """List folders of variants that CONFIG no longer has.
+    """List folders of variants that CONFIG no longer has, or empty the cache.
 
-    With --yes deletes them, except those that hold a kernel edited by hand. The ledger is never touched.
+    With --yes deletes them, except those that hold a kernel edited by hand. The ledger is never touched, and what the
+    cache held is compiled again where it is needed.
     """
+    if cache:
+        _empty_cache()
+    elif not config:
+        raise UserError("clean: of which configuration? `warpwright clean CONFIG`, or `warpwright clean --cache`")
+    if config:
+        _clean(config, yes, out)
+
+
+def _empty_cache() -> None:
+    from warpwright.build.cache import Cache
+    from warpwright.cli.results import format_bytes
+
+    kept = Cache()
+    entries, freed = kept.clear()
+    say(f"{kept.root}: {count(entries, 'compiled kernel')} deleted, {format_bytes(freed)} freed")
+
+
+def _clean(config: str, yes: bool, out: Path) -> None:
     from warpwright import pipeline
     from warpwright.record import folders_in, note_current, obsolete_in, rebuild
 

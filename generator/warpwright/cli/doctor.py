@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def examine(out: Path) -> list[Finding]:
         *(_package(name, *needed) for name, needed in _PACKAGES.items()),
         _gcc(),
         _folder("output folder", out, "plan", "choose another with --out or WARPWRIGHT_OUT"),
-        _folder("build cache", cache_root(), "build", "choose another with WARPWRIGHT_CACHE"),
+        _cache(cache_root()),
         *_gpu(),
     ]
 
@@ -94,6 +94,15 @@ def _folder(name: str, path: Path, needed_for: str, remedy: str) -> Finding:
         existing = existing.parent
     good = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
     return Finding(name, f"{path.absolute()}{'' if good else ' (cannot be written)'}", good, needed_for, remedy)
+
+
+def _cache(path: Path) -> Finding:
+    """A cache that cannot be used only costs time."""
+    found = _folder("build cache", path, "build", "")
+    words = found.found.replace("(cannot be written)", "(cannot be written: every kernel is compiled again)")
+    if path.name.startswith("warpwright-cache-"):
+        words += " (there is no home folder; WARPWRIGHT_CACHE chooses another)"
+    return replace(found, found=words, good=True)
 
 
 def _gpu() -> list[Finding]:

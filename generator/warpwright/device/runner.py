@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from warpwright import scratch
 from warpwright.device import bench, compare, validate
 from warpwright.device.cases import cases_of
 from warpwright.device.launch import RUNTIME, RUNTIME_VARIABLE
@@ -140,14 +141,19 @@ def _variants(root: Path, glob: str) -> list[Variant]:
     return [load_variant(folder) for folder in folders]
 
 
+#: Folders that go when this process ends.
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+
+
 def _prepare(root: Path) -> None:
     """Unpack the DSL's runtime once, and tell the child process where it and the user's operations are."""
     runtime = root / RUNTIME
     if not runtime.is_file():
         data = lzma.decompress((root / RUNTIME_FILE).read_bytes())
         if not os.access(root, os.W_OK):
-            runtime = Path(tempfile.mkdtemp(prefix="warpwright-")) / RUNTIME
-        temporary = runtime.with_name(f".{RUNTIME}.{os.getpid()}")
+            _KEPT.append(scratch.folder("runtime"))
+            runtime = Path(_KEPT[-1].name) / RUNTIME
+        temporary = scratch.beside(runtime)
         temporary.write_bytes(data)
         temporary.replace(runtime)
     os.environ[RUNTIME_VARIABLE] = str(runtime)

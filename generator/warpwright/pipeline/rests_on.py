@@ -44,7 +44,7 @@ def files(family: str) -> dict[str, bytes]:
         known = {}
     if known.get("package") != whole.hexdigest():
         known = {"package": whole.hexdigest()}
-    if family not in known:
+    if not isinstance(known.get(family), list) or not contents.keys() >= set(map(str, known[family])):
         known[family] = sorted(_closure(contents, family))
         with contextlib.suppress(OSError):  # found again next time
             write_json(kept_in, known)

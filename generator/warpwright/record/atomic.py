@@ -6,12 +6,12 @@ Any number of processes may write in one tree, and a kill at any moment loses no
 from __future__ import annotations
 
 import json
-import secrets
 from pathlib import Path
 from typing import Any
 
 from warpwright.canonical import plain
 from warpwright.errors import naming
+from warpwright.scratch import beside
 
 __all__ = ["read_json", "write_json", "write_text"]
 
@@ -19,8 +19,7 @@ __all__ = ["read_json", "write_json", "write_text"]
 def write_text(path: Path, text: str) -> None:
     """Write `text` (UTF-8) to `path`, making its folder; OSError when that cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # In the same folder, since a rename is atomic only within one file system; a dot keeps it out of listings.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    temporary = beside(path)  # since a rename is atomic only within one file system
     try:
         with naming(path), temporary.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)

@@ -5,25 +5,16 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 
-from jinja2 import FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from warpwright.families import target
 from warpwright.plan import tables
 from warpwright.plan.types import Plan
+from warpwright.render.kept import KeptTemplates
 from warpwright.resources import cache_root, templates
 
 __all__ = ["render"]
-
-
-def _compiled() -> FileSystemBytecodeCache | None:
-    """Where compiled templates are kept, by content: a run that finds its work done spends half its time on them."""
-    folder = cache_root() / "templates"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:  # a cache that cannot be written is none
-        return None
-    return FileSystemBytecodeCache(str(folder))
 
 
 @functools.cache
@@ -35,7 +26,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=_compiled(),
+        bytecode_cache=KeptTemplates(cache_root() / "templates"),
     )
     environment.globals |= {name: getattr(tables, name) for name in tables.__all__}
     return environment

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import sys
 import tempfile
@@ -17,14 +19,18 @@ from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
+from warpwright import scratch
 from warpwright.child import die_with_parent, import_path
 from warpwright.errors import VocabularyError
 
 __all__ = ["LIMIT_SECONDS", "Answer", "cores", "each"]
 
+#: A socket's path has at most 107 characters, and multiprocessing adds /pymp-xxxxxxxx/listener-xxxxxxxx to this.
+_LONGEST_FOLDER = 107 - 32
 LIMIT_SECONDS = 600.0  # a hang of the emulator itself: a kernel's own is caught by its instruction budget
 
 
@@ -180,16 +186,30 @@ def _own_imports() -> Iterator[None]:
         sys.path[:] = before
 
 
+@functools.cache
+def _folder() -> str:
+    """What the server is started in, and where it is reached, until this process ends."""
+    made = scratch.kept_folder("emulate")
+    # After multiprocessing has removed its own folder below it, at -100.
+    Finalize(None, shutil.rmtree, (made,), {"ignore_errors": True}, exitpriority=-101)
+    return str(made)
+
+
 @contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Start the server in an empty folder, since before it is told an import path, it looks where it is."""
-    here = Path.cwd()
-    with tempfile.TemporaryDirectory(prefix="warpwright-") as empty:
-        os.chdir(empty)
-        try:
-            yield
-        finally:
-            os.chdir(here)
+    """Start the server in an empty folder, since before it is told an import path, it looks where it is.
+
+    The folder of its sockets is made below it, and so found again where this process is killed.
+    """
+    here, place, own = Path.cwd(), tempfile.tempdir, _folder()
+    os.chdir(own)
+    if len(own) <= _LONGEST_FOLDER:
+        tempfile.tempdir = own
+    try:
+        yield
+    finally:
+        os.chdir(here)
+        tempfile.tempdir = place
 
 
 @contextmanager
