@@ -20,7 +20,8 @@ from warpwright.pipeline import on_gpu as gpu
 from warpwright.record import LEVELS, Folder, folders_in
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Cli
+    from tests.record.figures import FIGURES, GPU
+from tests.cli.conftest import Cli
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -153,8 +154,8 @@ def test_bundle_and_import_round_trip(cli: Cli, config: Path, out: Path, tmp_pat
         "method": "gpu-validated",
         "protocol": 1,
         "status": "correct",
-        "figures": {"problems": 1},
-        "gpu": {"gpu": "double"},
+        "figures": FIGURES["gpu-validated", "correct"],
+        "gpu": GPU,
         **{key: build[key] for key in ("source_sha", "cubin_sha", "arch", "toolchain")},
     }
     results = tmp_path / "results.jsonl"

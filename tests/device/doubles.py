@@ -53,7 +53,8 @@ class HostBackend:
         self.launches = 0
 
     def describe(self) -> dict[str, Any]:
-        return {"gpu": "double", "driver": "none"}
+        software = {"driver": "none", "torch": "none", "cuda": "none", "tvm_ffi": "", "python": "3.12.3"}
+        return {"gpu": "double", "compute_capability": "9.0", "sms": 6, "memory_bytes": 2**30, **software}
 
     def load(self, variant: Variant) -> Callable[..., None]:
         misbehaviour = json.loads(variant.library.read_bytes())

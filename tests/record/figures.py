@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["FIGURES", "GPU", "timing"]
+from warpwright.protocols import PROTOCOLS
+from warpwright.record.reading import ON_DEVICE
+
+__all__ = ["FIGURES", "GPU", "stored", "timing"]
 
 GPU: dict[str, Any] = {
     "gpu": "NVIDIA H200",
@@ -102,6 +105,23 @@ def timing(m: int = 4096) -> dict[str, Any]:
             "sustained_ratio": 0.909,
         },
     }
+
+
+def stored(method: str, status: str = "correct", **changes: Any) -> dict[str, Any]:
+    """A result as a variant's folder holds it, but for what of a build is no evidence; `changes` are of its keys."""
+    figures = FIGURES.get((method, status), FIGURES[method, "correct"])
+    result = {
+        "status": status,
+        "source_sha": "a" * 64,
+        "cubin_sha": "c" * 64,
+        "arch": "sm_90a",
+        "toolchain": {"cutlass_dsl": "4.8.1", "dsl_libs": "cu12 4.8.1"},
+        "diagnosis": "" if status == "correct" else "it was seen to fail",
+    }
+    if method == "built":
+        return {**result, **figures, "status": None if status == "correct" else status, **changes}
+    result |= {"figures": figures, "protocol": max(PROTOCOLS[method])}
+    return {**result, **({"gpu": GPU} if method in ON_DEVICE else {}), **changes}
 
 
 #: By method and status.

@@ -10,6 +10,7 @@ import typer
 
 from warpwright import families
 from warpwright.cli.app import JsonOption, OutOption, app
+from warpwright.cli.damage import say_damaged
 from warpwright.cli.figures import figure_lines
 from warpwright.cli.terminal import count, print_json, print_table, say
 from warpwright.errors import UserError
@@ -32,6 +33,7 @@ def list_command(
         raise UserError(f"{out / name}: no variant is recorded there; `warpwright run {name or 'CONFIG'}` makes some")
     past = obsolete(folders)
     rows = [_summary(folder, judgement, past) for folder, judgement in _judged(folders, out)]
+    say_damaged(folders)
     if as_json:
         print_json(rows)
         return
@@ -56,7 +58,7 @@ def _judged(folders: list[Folder], out: Path) -> list[tuple[Folder, Judgement]]:
 
 
 def _summary(folder: Folder, judgement: Judgement, past: Collection[Path]) -> dict[str, Any]:
-    built = folder.read("build.json") or {}
+    built = folder.result("built") or {}
     return {
         "variant": folder.path.name,
         "config": folder.path.parent.name,
@@ -95,7 +97,9 @@ def show(
     folder = find_folder(variant, out)
     past = obsolete([folder])
     ((_, judgement),) = _judged([folder], out)
-    stages = {file: folder.read(file) for file in ("point.json", "plan.json", *METHODS.values())}
+    say_damaged([folder])
+    stages = {file: folder.read(file) for file in ("point.json", "plan.json")}
+    stages |= {file: folder.result(method) for method, file in METHODS.items()}
     if as_json:
         known = {Path(file).stem: value for file, value in stages.items() if value is not None}
         print_json({**_summary(folder, judgement, past), "folder": str(folder.path), "files": known})

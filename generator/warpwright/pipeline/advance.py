@@ -58,6 +58,7 @@ def advance(
     if unknown:
         raise ValueError(f"unknown steps {unknown}: there are {', '.join(STEPS)}")
     way = _Way(exploration, observer or Silent(), jobs, frozenset(again))
+    way.heal()
     try:
         for step in STEPS:
             if step in steps:
@@ -80,6 +81,13 @@ class _Way:
         stale = [variant for variant in variants if variant.identity not in self.weighed]
         judge_all(stale, self.lines)
         self.weighed |= {variant.identity for variant in stale}
+
+    def heal(self) -> None:
+        """Make room where a file of a result does not say what a result must: it is kept beside its place, and told."""
+        for variant in self.exploration.legal:
+            for damage in variant.folder.damaged():
+                kept = damage.set_aside().name
+                self.observer.note(f"{variant.name}: {damage}; kept as {kept}, what it said is to be obtained again")
 
     def render(self) -> None:
         for note in rendering.render(self.exploration):

@@ -17,7 +17,7 @@ from warpwright.epilogue.registry import source_path
 from warpwright.errors import VocabularyError
 from warpwright.pipeline import rests_on
 from warpwright.protocols import current
-from warpwright.record import METHODS
+from warpwright.record import METHODS, Folder
 from warpwright.record.atomic import read_json, write_json
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def emulate_folder(folder: Path) -> dict[str, Any]:
 
 def recorded(folder: Path) -> Mapping[str, Any] | None:
     """Return what emulated.json says if it is for exactly this build and by exactly this emulator, else None."""
-    found, facts = read_json(folder / _FILE), _facts(folder)
+    found, facts = Folder(folder).result("emulated"), _facts(folder)
     if found is None or facts is None or any(found.get(key) != value for key, value in facts.items()):
         return None
     return found

@@ -51,7 +51,7 @@ def judge_folder(folder: Folder, lines: Lines) -> Judgement:
     source, stored = folder.source(), folder.read("plan.json")
     if source is None or stored is None:
         return Judgement("planned", "")
-    subject = _subject(source, str(stored.get("arch")), folder.read("build.json") or {})
+    subject = _subject(source, str(stored.get("arch")), folder.result("built") or {})
     ledger = [line.evidence for line in lines.get(folder.identity[:HEAD], ()) if folder.identity]
     return judge(subject, [*folder.evidence(), *ledger])
 

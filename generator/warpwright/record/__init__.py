@@ -13,7 +13,7 @@ from warpwright.record.evidence import (
     judge,
     stale_because,
 )
-from warpwright.record.folder import Folder, adopt, by_identity, folders_in
+from warpwright.record.folder import Damage, Folder, adopt, by_identity, folders_in
 from warpwright.record.ledger import LedgerError, LedgerLine, merge, read_ledger, write_ledger
 from warpwright.record.manifest import rebuild
 
@@ -22,6 +22,7 @@ __all__ = [
     "METHODS",
     "PLANNED",
     "STATUSES",
+    "Damage",
     "Evidence",
     "Folder",
     "Judgement",

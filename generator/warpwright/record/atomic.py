@@ -41,6 +41,6 @@ def read_json(path: Path) -> dict[str, Any] | None:
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -139,6 +139,8 @@ def judge(subject: Subject, found: Iterable[Evidence]) -> Judgement:
     stale = []
     for evidence in found:
         reason = stale_because(evidence, subject)
+        if not reason and evidence.status not in STATUSES:  # partial: no verdict
+            reason = evidence.diagnosis
         if reason:
             stale.append((evidence, reason))
         elif _counts_before(evidence, valid.get(evidence.method)):

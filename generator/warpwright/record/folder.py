@@ -7,7 +7,7 @@ be missing: the variant is then simply known less well.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,29 @@ from typing import Any
 from warpwright.canonical import digest
 from warpwright.record.atomic import read_json, write_json, write_text
 from warpwright.record.evidence import METHODS, STATUSES, Evidence, Subject
+from warpwright.record.reading import read_evidence
+from warpwright.record.schema import SchemaError
 
-__all__ = ["Folder", "adopt", "by_identity", "folders_in", "parse_evidence"]
+__all__ = ["Damage", "Folder", "adopt", "by_identity", "folders_in", "parse_evidence"]
 
 _NAME = re.compile(r"(?P<label>.+)-(?P<identity>[0-9a-f]{8,12})")
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A file of a result that does not say what a result must say, and in a sentence why."""
+
+    path: Path
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path.name} counts for nothing: {self.why}"
+
+    def set_aside(self) -> Path:
+        """Keep the file beside its place, which is then free, and return where it is."""
+        kept = unused(self.path.parent, f"{self.path.name}.damaged", "")
+        self.path.replace(kept)
+        return kept
 
 
 @dataclass(frozen=True)
@@ -56,7 +75,7 @@ class Folder:
         found, kept = self.source(), None
         if found != text:
             if found is not None and digest(found) != self._rendered():
-                kept = self._unused("kernel.edited", ".py")
+                kept = unused(self.path, "kernel.edited", ".py")
                 write_text(kept, found)
             write_text(self.source_path, text)
         self.write("rendered.json", {"source_sha": digest(text)})
@@ -76,27 +95,49 @@ class Folder:
         if self.read(name) != value:
             write_json(self.path / name, value)
 
+    def results(self) -> Iterator[tuple[str, Evidence | Damage]]:
+        """Yield the methods that have a file, from cheap to dear: with what it says, or why that counts for nothing."""
+        for method, file in METHODS.items():
+            path = self.path / file
+            value = self.read(file)
+            if value is not None:
+                try:
+                    yield method, read_evidence(method, value)
+                except SchemaError as error:
+                    yield method, Damage(path, str(error))
+            elif path.is_file():
+                yield method, Damage(path, "it is no JSON object, or not what was written")
+
     def evidence(self) -> list[Evidence]:
         """Return every method's result that the folder holds, valid or not, from cheap to dear."""
-        found = ((method, self.read(file)) for method, file in METHODS.items())
-        parsed = (parse_evidence(method, value) for method, value in found if value is not None)
-        return [evidence for evidence in parsed if evidence is not None]
+        return [found for _, found in self.results() if isinstance(found, Evidence)]
+
+    def damaged(self) -> list[Damage]:
+        """Return the files of results that do not say what a result must say: they decide nothing."""
+        return [found for _, found in self.results() if isinstance(found, Damage)]
+
+    def result(self, method: str) -> dict[str, Any] | None:
+        """Return a method's file, None when it is missing or damaged."""
+        value = self.read(METHODS[method])
+        return value if value is not None and _evidence(method, value) else None
 
     def _rendered(self) -> str:
         """The digest of what was rendered last, or, in folders from before that was kept, of what was built last."""
         known = self.read("rendered.json") or self.read("build.json") or {}
         return str(known.get("source_sha") or "")
 
-    def _unused(self, stem: str, suffix: str) -> Path:
-        path, number = self.path / f"{stem}{suffix}", 1
-        while path.exists():
-            number += 1
-            path = self.path / f"{stem}.{number}{suffix}"
-        return path
-
     def _parts(self) -> tuple[str, str]:
         match = _NAME.fullmatch(self.path.name)
         return (match["label"], match["identity"]) if match else (self.path.name, "")
+
+
+def unused(folder: Path, stem: str, suffix: str) -> Path:
+    """Return a path of that name that does not exist yet."""
+    path, number = folder / f"{stem}{suffix}", 1
+    while path.exists():
+        number += 1
+        path = folder / f"{stem}.{number}{suffix}"
+    return path
 
 
 def folders_in(directory: Path) -> list[Folder]:
@@ -120,11 +161,15 @@ def adopt(folder: Folder, others: Iterable[Path]) -> None:
         if method == "built" or not elsewhere or (folder.path / name).exists():
             continue
         known = [found for found in (read_json(other / name) for other in elsewhere) if found is not None]
-        own = [
-            found for found in known if found.get("source_sha") == digest(source) and found.get("status") in STATUSES
-        ]
+        read = [(found, _evidence(method, found)) for found in known]
+        own = [(STATUSES.index(result.status), found) for found, result in read if result and _is_for(result, source)]
         if own:
-            write_json(folder.path / name, min(own, key=lambda found: STATUSES.index(found["status"])))
+            write_json(folder.path / name, min(own, key=lambda one: one[0])[1])
+
+
+def _is_for(result: Evidence, source: str | None) -> bool:
+    """Whether a result with a verdict is for exactly this source."""
+    return result.status in STATUSES and source is not None and result.subject.source_sha == digest(source)
 
 
 def by_identity(out: Path) -> dict[str, list[Path]]:
@@ -139,6 +184,13 @@ def by_identity(out: Path) -> dict[str, list[Path]]:
             if match:
                 found.setdefault(match["identity"], []).append(path)
     return found
+
+
+def _evidence(method: str, value: Mapping[str, Any]) -> Evidence | None:
+    try:
+        return read_evidence(method, value)
+    except SchemaError:
+        return None
 
 
 def _natural(name: str) -> tuple[list[str | int], str]:

@@ -6,13 +6,13 @@ No number is other than finite but where the writers spell one out ("inf"). Rule
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator
+from pydantic import ConfigDict, Field, PlainValidator
 
 from warpwright.frozen import Frozen
 
-__all__ = ["DYNAMIC", "SIZES", "Benchmarked", "Built", "Compared", "Emulated", "Gpu", "Timing", "Validated"]
+__all__ = ["DYNAMIC", "SIZES", "Benchmarked", "Built", "Compared", "Emulated", "Envelope", "Gpu", "Timing", "Validated"]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(allow_inf_nan=False, gt=0)]
@@ -20,6 +20,7 @@ NotNegative = Annotated[float, Field(allow_inf_nan=False, ge=0)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Some = Annotated[int, Field(ge=1, lt=2**63)]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**64)]
+Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -34,6 +35,18 @@ def _error(value: Any) -> Any:
 
 #: An error, which may be beyond all bounds.
 Error = Annotated[float | str, PlainValidator(_error)]
+
+
+class Envelope(Frozen):
+    """What every result says, in a folder and in the ledger; what else stands beside it is no evidence."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    source_sha: Sha
+    arch: Text
+    toolchain: dict[Text, Text]
+    cubin_sha: Sha | Literal[""] | None = None
+    diagnosis: str | None = None
 
 
 class Finding(Frozen):

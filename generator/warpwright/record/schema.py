@@ -16,8 +16,12 @@ from warpwright.frozen import Frozen
 from warpwright.protocols import LARGEST_RATIO, PROTOCOLS
 from warpwright.record.forms import DYNAMIC, SIZES, Benchmarked, Built, Compared, Emulated, Gpu, Timing, Validated
 
-__all__ = ["SchemaError", "check_figures", "check_form", "check_gpu", "check_protocol", "check_timing", "shown"]
+__all__ = [
+    "PARTIAL", "SchemaError", "check_figures", "check_form", "check_gpu", "check_protocol", "check_timing", "shown",
+]  # fmt: skip
 
+#: The status of a folder whose runs, though all of them are correct, do not cover what was asked for: no verdict.
+PARTIAL = "partial"
 _LONGEST = 80
 
 
@@ -47,7 +51,7 @@ def check_form(model: type[Frozen], value: Any, path: str) -> Any:
         return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join([path, *(str(part) for part in first["loc"])])
+        where = ".".join(filter(None, [path, *map(str, first["loc"])])) or "the result"
         if first["type"] == "missing":
             raise SchemaError(where, _ABSENT, "every result of its kind has it") from None
         if first["type"] == "extra_forbidden":
@@ -81,7 +85,7 @@ def check_protocol(method: str, protocol: Any) -> None:
         raise SchemaError("protocol", protocol, f"of {method} results, {versions} can be read here")
 
 
-def check_figures(method: str, status: str, figures: Any) -> None:
+def check_figures(method: str, status: Any, figures: Any) -> None:
     """Raise SchemaError unless `figures` are what `method` records beside `status`.
 
     Of a build these are what the ledger repeats of it (`Built`). A status that the method never gives is none.

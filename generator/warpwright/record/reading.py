@@ -1,0 +1,50 @@
+"""From a stored result to evidence, and only from one that says everything that a result must say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from warpwright.record.evidence import Evidence, Subject
+from warpwright.record.forms import Built, Envelope
+from warpwright.record.schema import PARTIAL, SchemaError, check_figures, check_form, check_gpu, check_protocol
+from warpwright.record.strict import check_depth
+
+__all__ = ["ON_DEVICE", "read_evidence"]
+
+#: Methods whose results say which GPU they were obtained on.
+ON_DEVICE = ("compared", "gpu-validated", "benchmarked")
+
+
+def read_evidence(method: str, value: Mapping[str, Any], origin: str = "here") -> Evidence:
+    """Read one result as its stage or the ledger wrote it. Raises SchemaError where it is none.
+
+    Only a folder's build writes null for "nothing speaks against it", which is what `correct` means as far as a build
+    goes; elsewhere a status is a word. Of build.json, which says much more than evidence needs, the rest is not judged.
+    """
+    try:
+        check_depth(value)
+    except ValueError as error:
+        raise SchemaError("the result", {}, str(error)) from None
+    told = check_form(Envelope, value, "")
+    stored_build = method == "built" and "figures" not in value
+    figures: Any = value.get("figures")
+    if stored_build:
+        figures = {name: value[name] for name in Built.model_fields if name in value}
+    status: Any = value.get("status")
+    if stored_build and status is None and "status" in value:
+        status = "correct"
+    check_figures(method, "correct" if status == PARTIAL and method in ON_DEVICE else status, figures)
+    check_protocol(method, value.get("protocol"))
+    if method in ON_DEVICE:
+        check_gpu(value.get("gpu"), told.arch)
+    return Evidence(
+        method=method,
+        status=status,
+        subject=Subject(told.source_sha, told.arch, dict(told.toolchain), told.cubin_sha or ""),
+        figures=value if stored_build else figures,
+        gpu=value.get("gpu") or {},
+        origin=origin,
+        diagnosis=told.diagnosis or "",
+        protocol=value.get("protocol"),
+    )
