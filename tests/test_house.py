@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "frozen": set(),
     "child": set(),
     "cpu": set(),
+    "closure": set(),
     "dtypes": set(),
     "archs": set(),
     "resources": set(),

@@ -8,24 +8,42 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.ci.conftest import CONFIG
+from tests.record.figures import FIGURES, GPU
+from warpwright.canonical import digest
+from warpwright.device.judged_by import checking_digest
+from warpwright.protocols import current
+
 if TYPE_CHECKING:
     from tests.ci.conftest import Checkout
 
+DEGRADED = FIGURES["built", "degraded"]
 RENEW = "warpwright run configs/shipped.yaml && warpwright ledger configs/shipped.yaml"
 
 
-def edit_line(checkout: Checkout, **changes: Any) -> None:
-    """Change the first line, which is the build's."""
-    first, *others = checkout.ledger.read_text().splitlines()
-    changed = json.dumps({**json.loads(first), **changes}, sort_keys=True)
-    checkout.ledger.write_text("\n".join([changed, *others]) + "\n")
+def values(checkout: Checkout) -> list[dict[str, Any]]:
+    """The ledger's lines, tables first: of the toolchain, then the build's line and the emulation's."""
+    return [json.loads(text) for text in checkout.ledger.read_text().splitlines()]
 
 
-def add_line(checkout: Checkout, **changes: Any) -> None:
-    """Add a line like the build's."""
-    text = checkout.ledger.read_text()
-    added = {**json.loads(text.splitlines()[0]), **changes}
-    checkout.ledger.write_text(text + json.dumps(added, sort_keys=True) + "\n")
+def write(checkout: Checkout, lines: list[dict[str, Any]]) -> None:
+    checkout.ledger.write_text("".join(json.dumps(line, sort_keys=True) + "\n" for line in lines))
+
+
+def edit_line(checkout: Checkout, number: int = 1, **changes: Any) -> None:
+    """Change a line, without any the build's."""
+    lines = values(checkout)
+    lines[number].update(changes)
+    write(checkout, lines)
+
+
+def add_gpu_line(checkout: Checkout, **changes: Any) -> None:
+    """Add a line of a GPU's, judged by the code at hand."""
+    table, built, emulated = values(checkout)
+    figures = FIGURES["gpu-validated", changes.get("status", "correct")]
+    told = {"gpu": digest(GPU)[:8], "judged_by": checking_digest("gemm"), "protocol": current("gpu-validated")}
+    line = {**emulated, "method": "gpu-validated", "figures": figures, **told, **changes}
+    write(checkout, [{"table": "gpu", "id": digest(GPU)[:8], "gpu": GPU}, table, built, emulated, line])
 
 
 def test_green_says_how_many_variants_it_checked(green: Checkout) -> None:
@@ -79,7 +97,7 @@ def test_template_that_no_longer_renders_is_red(checkout: Checkout) -> None:
 
 
 def test_emulated_evidence_is_asked_for_like_the_build(checkout: Checkout) -> None:
-    checkout.ledger.write_text(checkout.ledger.read_text().splitlines()[0] + "\n")
+    write(checkout, values(checkout)[:2])
     red = checkout.run("ci")
     assert red.returncode == 1
     assert "emulated evidence is missing" in red.stderr
@@ -100,9 +118,8 @@ def test_missing_ledger_is_red(checkout: Checkout) -> None:
         ({"source_sha": "0" * 64}, "it is for source 000000000000"),
         ({"cubin_sha": "0" * 64}, "it is for cubin 000000000000"),
         ({"arch": "sm_80"}, "it is for sm_80"),
-        ({"toolchain": {"cutlass_dsl": "4.7.0", "dsl_libs": "cu12 4.7.0"}}, "cutlass_dsl 4.7.0"),
         ({"identity": "0" * 12}, "evidence is missing"),
-        ({"status": "incorrect"}, "recorded as incorrect"),
+        ({"status": "degraded", "figures": DEGRADED}, "recorded as degraded"),
     ],
 )
 def test_evidence_for_anything_else_is_red(checkout: Checkout, changes: dict[str, Any], says: str) -> None:
@@ -110,6 +127,80 @@ def test_evidence_for_anything_else_is_red(checkout: Checkout, changes: dict[str
     red = checkout.run("ci")
     assert red.returncode == 1
     assert says in red.stderr
+
+
+def test_a_result_of_another_compiler_is_red(checkout: Checkout) -> None:
+    table, *lines = values(checkout)
+    table["toolchain"]["cutlass_dsl"] = "4.7.0"
+    table["id"] = digest(table["toolchain"])[:8]
+    write(checkout, [table, *({**line, "toolchain": table["id"]} for line in lines)])
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "cutlass_dsl 4.7.0" in red.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "figures", "says"),
+    [
+        (1, {"registers": 96}, "it says registers 96, and here it is"),
+        (2, {"runs": 1000}, "it says runs 1000, and here it is"),
+        (2, {"problems": ["tiny"]}, "it says problems ['tiny']"),
+    ],
+)
+def test_figures_that_were_never_obtained_are_red(
+    checkout: Checkout, number: int, figures: dict[str, Any], says: str
+) -> None:
+    edit_line(checkout, number, figures={**values(checkout)[number]["figures"], **figures})
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "not what was obtained here" in red.stderr
+    assert says in red.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "addition"),
+    [
+        ("device/tolerance.py", "# another bound\n"),
+        ("emulate/units/wgmma/products.py", "# another product\n"),
+        ("families/gemm/workload/reference.py", "# another reference\n"),
+    ],
+)
+def test_evidence_that_other_code_judged_is_red(checkout: Checkout, path: str, addition: str) -> None:
+    judge = checkout.top / "generator" / "warpwright" / path
+    judge.write_text(judge.read_text() + addition)
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "emulated evidence is stale" in red.stderr
+    assert "it was judged by code" in red.stderr
+
+
+def test_a_configuration_that_is_gone_leaves_a_ledger_that_is_red(checkout: Checkout) -> None:
+    config = checkout.top / "configs" / "shipped.yaml"
+    config.write_text(config.read_text().replace("name: shipped", "name: another"))
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "no shipped configuration is called shipped" in red.stderr
+    assert checkout.run("ci", "configs/shipped.yaml").returncode == 0  # the variant has its evidence all the same
+
+
+def test_a_sweep_that_was_cut_is_red(checkout: Checkout) -> None:
+    config = checkout.top / "configs" / "shipped.yaml"
+    config.write_text(config.read_text().replace("n: 64", "n: 72"))
+    assert checkout.run("run", "configs/shipped.yaml").returncode == 0
+    (checkout.top / "other.yaml").write_text(CONFIG.replace("n: 64", "n: 72").replace("name: shipped", "name: other"))
+    assert checkout.run("ledger", "other.yaml").returncode == 0
+    red = checkout.run("ci", "configs/shipped.yaml")
+    assert red.returncode == 1
+    assert "built evidence is for no variant that the configuration has" in red.stderr
+    assert "warpwright ledger configs/shipped.yaml --prune" in red.stderr
+
+
+def test_what_a_configuration_demands_is_asked_for(checkout: Checkout) -> None:
+    config = checkout.top / "configs" / "shipped.yaml"
+    config.write_text(config.read_text().replace("kernel:", "evidence: [gpu-validated]\nkernel:", 1))
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "gpu-validated evidence is missing" in red.stderr
 
 
 def test_unreadable_ledger_is_exit_2_with_file_and_line(checkout: Checkout) -> None:
@@ -147,7 +238,7 @@ def test_gpu_evidence_is_asked_for_only_on_demand(green: Checkout) -> None:
 
 
 def test_gpu_evidence_of_an_older_source_is_a_warning_until_it_is_required(checkout: Checkout) -> None:
-    add_line(checkout, method="gpu-validated", source_sha="0" * 64, gpu={"gpu": "NVIDIA H200"})
+    add_gpu_line(checkout, source_sha="0" * 64)
     green = checkout.run("ci")
     assert green.returncode == 0
     assert "warning: 1 variant: gpu-validated evidence is stale" in green.stderr
@@ -155,7 +246,7 @@ def test_gpu_evidence_of_an_older_source_is_a_warning_until_it_is_required(check
 
 
 def test_a_valid_hang_on_the_gpu_is_red_though_nobody_asked(checkout: Checkout) -> None:
-    add_line(checkout, method="gpu-validated", status="hang", diagnosis="no sign of life")
+    add_gpu_line(checkout, status="hang", diagnosis="no sign of life")
     red = checkout.run("ci")
     assert red.returncode == 1
     assert "recorded as hang" in red.stderr

@@ -12,10 +12,12 @@ LEDGER = ("ledger", "configs/shipped.yaml")
 
 
 def test_line_says_what_for_and_what_was_found(green: Checkout) -> None:
-    line, emulated = [json.loads(text) for text in green.ledger.read_text().splitlines()]
+    table, line, emulated = [json.loads(text) for text in green.ledger.read_text().splitlines()]
     (folder,) = [path for path in (green.top / "out" / "shipped").iterdir() if path.is_dir()]
     build = json.loads((folder / "build.json").read_text())
-    assert {line[key] == build[key] for key in ("source_sha", "cubin_sha", "arch", "toolchain")} == {True}
+    assert {line[key] == build[key] for key in ("source_sha", "cubin_sha", "arch")} == {True}
+    assert (table["table"], table["toolchain"]) == ("toolchain", build["toolchain"])
+    assert table["id"] == line["toolchain"] == emulated["toolchain"]
     assert folder.name.startswith(line["label"])
     assert (line["method"], line["status"]) == ("built", "correct")
     assert line["figures"]["registers"] == build["registers"]
@@ -40,7 +42,7 @@ def test_stale_results_are_not_taken_over(checkout: Checkout) -> None:
 
 
 def test_lines_of_former_variants_stay_until_pruned(checkout: Checkout) -> None:
-    first = checkout.ledger.read_text().splitlines()[0]
+    first = checkout.ledger.read_text().splitlines()[1]
     former = {**json.loads(first), "identity": "0" * 12, "label": "former"}
     checkout.ledger.write_text(checkout.ledger.read_text() + json.dumps(former, sort_keys=True) + "\n")
     kept = checkout.run(*LEDGER)
@@ -48,4 +50,4 @@ def test_lines_of_former_variants_stay_until_pruned(checkout: Checkout) -> None:
     assert "former" in checkout.ledger.read_text()
     checkout.run(*LEDGER, "--prune")
     assert "former" not in checkout.ledger.read_text()
-    assert len(checkout.ledger.read_text().splitlines()) == 2
+    assert len(checkout.ledger.read_text().splitlines()) == 3

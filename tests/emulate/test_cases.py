@@ -9,9 +9,10 @@ import numpy as np
 from warpwright.bundle.cases import write_cases
 from warpwright.device.cases import CASES, StoredCase, case_inputs, inputs_digest, read_case
 from warpwright.device.cases import cases_of as stored_cases
+from warpwright.device.judged_by import operations_of
 from warpwright.device.xp import NumpyXp
 from warpwright.emulate.variant import harness
-from warpwright.pipeline.emulating import emulator_digest, operations_of
+from warpwright.pipeline.emulating import emulator_digest
 
 
 def cases_of(folder: Path, target: Path) -> dict[str, StoredCase]:

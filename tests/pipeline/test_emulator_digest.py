@@ -15,6 +15,7 @@ import pytest
 import warpwright
 from tests.pipeline.test_renaming import STEPS, explore
 from warpwright import pipeline
+from warpwright.device import judged_by
 from warpwright.epilogue import registry
 from warpwright.pipeline import emulating, rests_on
 
@@ -93,6 +94,12 @@ NOT_MEANT = {
 }  # fmt: skip
 
 
+def anew(family: str, operations: tuple[str, ...] = ()) -> str:
+    """The digest of the files as they are now."""
+    emulating._texts.cache_clear()
+    return emulating.emulator_digest.__wrapped__(family, operations)
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in FILES.items():
@@ -104,7 +111,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_change_of_what_makes_a_verdict_is_another_emulator(package: Path, name: str) -> None:
-    digest = emulating.emulator_digest.__wrapped__
+    digest = anew
     before = digest("one")
     assert digest("one") == before  # the second time its files are known
     (package / name).write_text(FILES[name] + ("# another line\n" if name.endswith(".py") else " "))
@@ -112,7 +119,7 @@ def test_a_change_of_what_makes_a_verdict_is_another_emulator(package: Path, nam
 
 
 def test_a_file_that_comes_or_goes_is_another_emulator(package: Path) -> None:
-    digest = emulating.emulator_digest.__wrapped__
+    digest = anew
     before = digest("one")
     (package / "emulate" / "variant" / "table.npy").write_bytes(b"\x00\xff")
     assert digest("one") != before
@@ -126,14 +133,14 @@ def test_a_damaged_or_unwritable_cache_changes_nothing(
 ) -> None:
     cache = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("WARPWRIGHT_CACHE", str(cache))
-    before = emulating.emulator_digest.__wrapped__("one")
+    before = anew("one")
     kept = cache / "emulator_files.json"
     assert "archs/table.json" in json.loads(kept.read_text())["one"]
     for damaged in (b"\xff{", b"[]", b""):
         kept.write_bytes(damaged)
-        assert emulating.emulator_digest.__wrapped__("one") == before
+        assert anew("one") == before
     monkeypatch.setenv("WARPWRIGHT_CACHE", str(kept))  # a file where a folder is wanted
-    assert emulating.emulator_digest.__wrapped__("one") == before
+    assert anew("one") == before
 
 
 # -- of this package ------------------------------------------------------------------------------------------------
@@ -204,11 +211,11 @@ def test_an_operation_of_the_chain_counts_and_another_does_not(tmp_path: Path, m
     for name in ("mine", "other"):
         (tmp_path / f"{name}.py").write_text(shipped.replace('"relu"', f'"{name}"'))
     monkeypatch.setenv(registry.OPS_VARIABLE, str(tmp_path))
-    digest = emulating.emulator_digest.__wrapped__
+    digest = anew
     assert digest("gemm", ("relu",)) != digest("gemm")
     before = digest("gemm", ("mine",))
     (tmp_path / "other.py").write_text(shipped.replace('"relu"', '"other"') + "\n# changed\n")
     assert digest("gemm", ("mine",)) == before
     (tmp_path / "mine.py").write_text(shipped.replace('"relu"', '"mine"') + "\n# changed\n")
     assert digest("gemm", ("mine",)) != before
-    assert emulating.operations_of({"epilogue": [{"op": "relu"}, {"op": "mine"}, {"op": "relu"}]}) == ("mine", "relu")
+    assert judged_by.operations_of({"epilogue": [{"op": "relu"}, {"op": "mine"}, {"op": "relu"}]}) == ("mine", "relu")

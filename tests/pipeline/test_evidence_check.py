@@ -1,7 +1,9 @@
-"""Which ledger lines bear a variant out: those for it alone, and the worst of them."""
+"""Which ledger lines bear a variant out: those for it alone, judged by the code at hand, that say what is seen here."""
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,40 +12,66 @@ import pytest
 
 from tests.device.plans import make_plan
 from warpwright.pipeline import Exploration, Variant, subject_of
-from warpwright.pipeline.evidence_check import check
+from warpwright.pipeline.committed import line_of
+from warpwright.pipeline.evidence_check import Report, check, renewal
 from warpwright.plan import identified
 from warpwright.record import Evidence, Folder, Judgement, LedgerLine, Subject
 
 METHODS = ("built", "emulated")
+FIGURES: dict[str, Any] = {
+    "built": {"registers": 168, "spill_bytes": 0, "seconds": 1.5},
+    "emulated": {
+        "runs": 9,
+        "ratio": 0.0041,
+        "relative": 6.2e-8,
+        "coverage": {"taken": 127, "total": 128},
+        "defects": [],
+    },
+}
+
+
+def result(variant: Variant, method: str, status: str = "correct", origin: str = "here", source: str = "") -> Evidence:
+    subject = subject_of(variant)
+    standard = subject.standards.get(method)
+    of = Subject(source or subject.source_sha, subject.arch, subject.toolchain, "c" * 64)
+    protocol, code = (standard.protocol, standard.code) if standard else (None, "")
+    figures = copy.deepcopy(FIGURES.get(method, {"problems": 20}))
+    return Evidence(method, status, of, figures, {}, origin, protocol=protocol, judged_by=code)
 
 
 @pytest.fixture
 def variant(tmp_path: Path) -> Variant:
     plan = identified(make_plan())
-    return Variant(
-        cast(Any, None), plan, Folder(tmp_path), source="x = 1\n", judgement=Judgement("emulated", "correct")
-    )
+    variant = Variant(cast(Any, None), plan, Folder(tmp_path / "label-00000000"), source="x = 1\n")
+    variant.judgement = Judgement("emulated", "correct", valid=tuple(result(variant, each) for each in METHODS))
+    return variant
 
 
 def line(variant: Variant, method: str, status: str = "correct", identity: str = "", source: str = "") -> LedgerLine:
-    subject = subject_of(variant)
-    subject = Subject(source or subject.source_sha, subject.arch, subject.toolchain)
-    return LedgerLine("label", identity or variant.identity, Evidence(method, status, subject, origin="ledger"))
+    told = line_of(variant, result(variant, method, status, "ledger", source))
+    return dataclasses.replace(told, identity=identity or variant.identity, place="x.jsonl:7")
 
 
-def problems(variant: Variant, *lines: LedgerLine) -> list[tuple[str, str, bool]]:
-    exploration = SimpleNamespace(legal=[variant], variants=[variant], label="c", shipped=True)
-    report = check(cast(Exploration, exploration), {variant.identity[:8]: list(lines)})
-    return [(complaint.method, complaint.problem, complaint.fatal) for complaint in report.complaints]
+def report(
+    variant: Variant, *lines: LedgerLine, evidence: tuple[str, ...] = (), others: tuple[LedgerLine, ...] = ()
+) -> Report:
+    spec = SimpleNamespace(name="mine", evidence=evidence)
+    exploration = SimpleNamespace(legal=[variant], variants=[variant], label="c", shipped=True, spec=spec)
+    return check(cast(Exploration, exploration), {"mine": list(lines), "others": list(others)})
+
+
+def problems(variant: Variant, *lines: LedgerLine, **more: Any) -> list[tuple[str, str, bool]]:
+    return [(each.method, each.problem, each.fatal) for each in report(variant, *lines, **more).complaints]
 
 
 def test_a_line_of_each_method_is_enough(variant: Variant) -> None:
     assert problems(variant, *(line(variant, method) for method in METHODS)) == []
+    assert problems(variant, others=tuple(line(variant, method) for method in METHODS)) == []
 
 
 def test_a_line_of_another_identity_with_the_same_head_is_none(variant: Variant) -> None:
     other = variant.identity[:8] + "".join("0" if digit != "0" else "1" for digit in variant.identity[8:])
-    found = problems(variant, *(line(variant, method, identity=other) for method in METHODS))
+    found = problems(variant, others=tuple(line(variant, method, identity=other) for method in METHODS))
     assert found == [(method, "missing", True) for method in METHODS]
 
 
@@ -56,5 +84,94 @@ def test_the_worst_of_several_valid_lines_counts_and_stale_ones_do_not(variant: 
 
 
 def test_a_variant_that_is_not_correct_here_is_not_borne_out_by_any_line(variant: Variant) -> None:
-    variant.judgement = Judgement("built", "incorrect")
+    variant.judgement = dataclasses.replace(variant.judgement, status="incorrect")
     assert problems(variant, *(line(variant, method) for method in METHODS)) == [("", "not correct", True)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_was_not_obtained_here_is_not_believed(variant: Variant, method: str) -> None:
+    """The ledger alone made the status `correct`."""
+    told = [dataclasses.replace(e, origin="ledger") if e.method == method else e for e in variant.judgement.valid]
+    variant.judgement = dataclasses.replace(variant.judgement, valid=tuple(told))
+    assert problems(variant, *(line(variant, each) for each in METHODS)) == [("", f"not {method} here", True)]
+
+
+FORGED: list[tuple[str, str, Any]] = [
+    ("built", "registers", 128),
+    ("built", "registers", 168.0),
+    ("built", "spill_bytes", None),
+    ("built", "more", 1),
+    ("emulated", "runs", 8),
+    ("emulated", "ratio", 0.5),
+    ("emulated", "ratio", "0.0041"),
+    ("emulated", "relative", True),
+    ("emulated", "coverage", {"taken": 128, "total": 128}),
+    ("emulated", "coverage", {}),
+    ("emulated", "defects", [{}]),
+]
+
+
+@pytest.mark.parametrize(("method", "figure", "value"), FORGED)
+def test_figures_that_contradict_what_was_obtained_here(variant: Variant, method: str, figure: str, value: Any) -> None:
+    lines = {each: line(variant, each) for each in METHODS}
+    figures: Any = lines[method].evidence.figures
+    figures[figure] = value
+    if value is None:
+        del figures[figure]
+    told = report(variant, *lines.values())
+    (complaint,) = told.complaints
+    assert (complaint.method, complaint.problem, complaint.fatal) == (method, "not what was obtained here", True)
+    assert f"it says {figure}" in complaint.example
+    assert complaint.example.endswith("(x.jsonl:7)")
+
+
+def test_sums_of_another_machine_may_differ_in_their_last_digits(variant: Variant) -> None:
+    lines = {each: line(variant, each) for each in METHODS}
+    figures: Any = lines["emulated"].evidence.figures
+    figures["ratio"] = 0.0042
+    assert problems(variant, *lines.values()) == []
+
+
+def test_a_label_that_is_another_variants(variant: Variant) -> None:
+    lines = [dataclasses.replace(line(variant, method), label="another") for method in METHODS]
+    assert [problem for _, problem, _ in problems(variant, *lines)] == ["not what was obtained here"] * 2
+
+
+def test_lines_without_a_variant_are_named_and_fatal(variant: Variant) -> None:
+    former = [line(variant, "gpu-validated", identity="0" * 12), line(variant, "built", identity="0" * 12)]
+    told = report(variant, *(line(variant, method) for method in METHODS), *former)
+    found = {each.method: each for each in told.complaints}
+    assert set(found) >= {"gpu-validated", "built"}
+    assert "no variant" in found["built"].problem
+    assert found["built"].fatal
+    assert "ledger c --prune" in renewal("c", found["built"])
+    assert problems(variant, *(line(variant, m) for m in METHODS), others=(former[1],)) == []  # another's business
+
+
+def test_a_configuration_says_what_else_is_demanded(variant: Variant) -> None:
+    lines = [line(variant, method) for method in METHODS]
+    assert problems(variant, *lines, evidence=("gpu-validated",)) == [("gpu-validated", "missing", True)]
+    on_gpu = line(variant, "gpu-validated")
+    assert problems(variant, *lines, on_gpu, evidence=("gpu-validated",)) == []
+    stale = line(variant, "gpu-validated", source="0" * 64)
+    assert problems(variant, *lines, stale) == [("gpu-validated", "stale", False)]
+    assert problems(variant, *lines, stale, evidence=("gpu-validated",)) == [("gpu-validated", "stale", True)]
+
+
+@pytest.mark.parametrize(
+    ("method", "change", "says"),
+    [
+        ("emulated", {"protocol": 99}, "version 99 of the method"),
+        ("emulated", {"judged_by": "0" * 16}, "judged by code 0000000000000000"),
+        ("gpu-validated", {"protocol": 0}, "version 0 of the method"),
+        ("gpu-validated", {"judged_by": ""}, "judged by code that it does not name"),
+        ("benchmarked", {"protocol": 1}, "version 1 of the method, which is now 2"),
+    ],
+)
+def test_what_other_code_judged_is_stale(variant: Variant, method: str, change: dict[str, Any], says: str) -> None:
+    told = line(variant, method)
+    told = dataclasses.replace(told, evidence=dataclasses.replace(told.evidence, **change))
+    others = [line(variant, each) for each in METHODS if each != method]
+    (complaint,) = report(variant, *others, told, evidence=(method,)).complaints
+    assert (complaint.method, complaint.problem, complaint.fatal) == (method, "stale", True)
+    assert says in complaint.example

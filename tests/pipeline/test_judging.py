@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.record.figures import stored
 from warpwright.build.toolchain import current
 from warpwright.canonical import digest, plain
-from warpwright.pipeline import judge_folder
-from warpwright.record import Folder
+from warpwright.pipeline import judge_folder, judging
+from warpwright.pipeline.standards import standards_of
+from warpwright.record import Folder, Standard
 
 
 def test_a_build_of_an_older_source_says_nothing_of_the_cubin(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "a-01234567")
     folder.write_source("x = 2\n")
-    folder.write("plan.json", {"arch": "sm_90a"})
+    plan = {"arch": "sm_90a", "family": "gemm", "kernel": {}}
+    folder.write("plan.json", plan)
+    code = standards_of(plan)["gpu-validated"].code
     old, new = (
         {"source_sha": digest(f"x = {i}\n"), "cubin_sha": str(i) * 64, "toolchain": plain(current())} for i in (1, 2)
     )
     folder.write("build.json", stored("built", **old))
-    folder.write("gpu.json", stored("gpu-validated", **new))
+    folder.write("gpu.json", stored("gpu-validated", judged_by=code, **new))
     judged = judge_folder(folder, {})
     assert (judged.evidence, judged.status) == ("gpu-validated", "correct")
     assert [(evidence.method, why.partition(",")[0]) for evidence, why in judged.stale] == [
@@ -28,3 +34,34 @@ def test_a_build_of_an_older_source_says_nothing_of_the_cubin(tmp_path: Path) ->
     folder.write("build.json", stored("built", **{**new, "cubin_sha": "3" * 64}))
     judged = judge_folder(folder, {})
     assert (judged.evidence, [evidence.method for evidence, _ in judged.stale]) == ("built", ["gpu-validated"])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "code", "says"), [(99, "", "which is now 99"), (0, "0" * 16, "which is now 0000000000000000")]
+)
+def test_a_result_that_other_code_judged_is_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: int, code: str, says: str
+) -> None:
+    folder = Folder(tmp_path / "a-01234567")
+    folder.write_source("x = 2\n")
+    plan = {"arch": "sm_90a", "family": "gemm", "kernel": {"epilogue": [{"op": "relu"}]}}
+    folder.write("plan.json", plan)
+    standard = standards_of(plan)["emulated"]
+    result = stored("emulated", toolchain=plain(current()), source_sha=digest("x = 2\n"), emulator=standard.code)
+    folder.write("emulated.json", result)
+    assert judge_folder(folder, {}).evidence == "emulated"
+    with monkeypatch.context() as patch:
+        standards = {"emulated": Standard(protocol or standard.protocol, code or standard.code)}
+        patch.setattr(judging, "standards_of", lambda plan: standards)
+        judged = judge_folder(folder, {})
+    assert judged.evidence == "planned"
+    assert [says in why for _, why in judged.stale] == [True]
+
+
+@pytest.mark.parametrize(
+    "plan", [{}, {"family": "none", "kernel": {}}, {"family": "gemm", "kernel": {"epilogue": [{"op": "gone"}]}}]
+)
+def test_no_code_satisfies_a_plan_of_what_is_not_there(plan: dict[str, Any]) -> None:
+    codes = {method: standard.code for method, standard in standards_of(plan).items()}
+    assert set(codes) == {"emulated", "compared", "gpu-validated", "benchmarked"}
+    assert codes["emulated"] == codes["gpu-validated"] == "nothing that is there"

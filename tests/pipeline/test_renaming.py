@@ -10,7 +10,8 @@ from warpwright import pipeline
 from warpwright.build.pool import Pool
 from warpwright.emulate.variant import parallel
 from warpwright.pipeline import Exploration, evidence_check
-from warpwright.record import LedgerLine, write_ledger
+from warpwright.pipeline.committed import line_of
+from warpwright.record import write_ledger
 
 CONFIG = """\
 # {comment}
@@ -79,14 +80,14 @@ def test_no_work_is_noticed(tmp_path: Path, first: Exploration, no_work: None) -
 
 def test_a_ledger_serves_whatever_configuration_has_the_variant(tmp_path: Path, first: Exploration) -> None:
     (variant,) = first.variants
-    lines = [LedgerLine(variant.plan.label, variant.identity, e) for e in variant.judgement.valid]
+    lines = [line_of(variant, evidence) for evidence in variant.judgement.valid]
     write_ledger(tmp_path / "elsewhere" / "ledger" / "first.jsonl", lines)
     renamed = explore(tmp_path, "b.yaml", "second", out="elsewhere")
     pipeline.advance(renamed, STEPS)
-    assert evidence_check.check(renamed, pipeline.ledger_lines(tmp_path / "elsewhere")).passed
+    assert evidence_check.check(renamed, pipeline.ledgers(tmp_path / "elsewhere")).passed
     other = explore(tmp_path, "b.yaml", "second", stages="3", out="elsewhere")
     pipeline.advance(other, STEPS)
-    report = evidence_check.check(other, pipeline.ledger_lines(tmp_path / "elsewhere"))
+    report = evidence_check.check(other, pipeline.ledgers(tmp_path / "elsewhere"))
     assert [complaint.problem for complaint in report.complaints] == ["missing", "missing"]
 
 

@@ -14,7 +14,8 @@ from warpwright import pipeline
 from warpwright.emulate.variant import parallel
 from warpwright.emulate.variant.parallel import Answer
 from warpwright.pipeline import emulating, evidence_check
-from warpwright.record import LedgerLine, write_ledger
+from warpwright.pipeline.committed import line_of
+from warpwright.record import write_ledger
 
 
 def test_a_variant_that_cannot_be_emulated_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +23,7 @@ def test_a_variant_that_cannot_be_emulated_is_no_success(tmp_path: Path, monkeyp
     pipeline.advance(first, STEPS)
     assert pipeline.exit_code(first.variants) == 0
     (variant,) = first.variants
-    lines = [LedgerLine(variant.plan.label, variant.identity, e) for e in variant.judgement.valid]
+    lines = [line_of(variant, evidence) for evidence in variant.judgement.valid]
     write_ledger(tmp_path / "out" / "ledger" / "first.jsonl", lines)
     (variant.folder.path / "emulated.json").unlink()
 
@@ -34,7 +35,7 @@ def test_a_variant_that_cannot_be_emulated_is_no_success(tmp_path: Path, monkeyp
     pipeline.advance(second, STEPS)
     assert second.variants[0].status == "correct"  # the ledger says so, for this very source
     assert pipeline.exit_code(second.variants) == 1
-    report = evidence_check.check(second, pipeline.ledger_lines(tmp_path / "out"))
+    report = evidence_check.check(second, pipeline.ledgers(tmp_path / "out"))
     assert not report.passed
     assert "ended with code 1" in str(report.complaints[0])
 

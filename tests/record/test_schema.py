@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,21 +14,18 @@ from warpwright import resources
 from warpwright.device import bench, compare, tolerance, validate
 from warpwright.pipeline import emulating
 from warpwright.protocols import LARGEST_RATIO, PROTOCOLS
-from warpwright.record import METHODS
+from warpwright.record import METHODS, read_ledger
 from warpwright.record.schema import SchemaError, check_figures, check_gpu, check_protocol
 
 
 def test_every_committed_line_fits() -> None:
-    methods = set()
-    for path in sorted(resources.ledger().glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            value = json.loads(line)
-            check_figures(value["method"], value["status"], value["figures"])
-            check_protocol(value["method"], value.get("protocol"))
-            if value["method"] not in ("built", "emulated"):
-                check_gpu(value["gpu"], value["arch"])
-            methods.add(value["method"])
-    assert methods == set(METHODS)
+    lines = [line for path in sorted(resources.ledger().glob("*.jsonl")) for line in read_ledger(path)]
+    for evidence in (line.evidence for line in lines):
+        check_figures(evidence.method, evidence.status, evidence.figures)
+        check_protocol(evidence.method, evidence.protocol)
+        if evidence.method not in ("built", "emulated"):
+            check_gpu(evidence.gpu, evidence.subject.arch)
+    assert {line.evidence.method for line in lines} == set(METHODS)
 
 
 @pytest.mark.parametrize(("method", "status"), FIGURES)

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from warpwright.device.cases import StoredCase, add_cases, case_inputs, inputs_digest, write_case
+from warpwright.device.judged_by import operations_of
 from warpwright.device.runner import VARIANTS
 from warpwright.families import workload
-from warpwright.pipeline.emulating import emulator_digest, operations_of
+from warpwright.pipeline.emulating import emulator_digest
 
 __all__ = ["pack_cases", "write_cases"]
 

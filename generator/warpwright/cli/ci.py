@@ -39,7 +39,9 @@ def ci(
     Refuses a change that leaves a shipped variant without valid evidence.
 
     Re-plans, re-renders and rebuilds every variant (from the cache where it can), emulates it, then compares with the
-    committed ledger. Exit code: 0 every legal variant is correct and its evidence valid, 1 otherwise.
+    committed ledger: with what a configuration demands under `evidence`, and with every figure that was obtained here.
+    Without CONFIG, a ledger whose configuration is gone is refused too.
+    Exit code: 0 every legal variant is correct and its evidence valid, 1 otherwise.
     """
     from warpwright import pipeline, resources
     from warpwright.pipeline.evidence_check import check
@@ -48,16 +50,25 @@ def ci(
     shipped = [str(path) for path in sorted(resources.configs().glob("*.yaml"))]
     if not (configs or shipped):
         raise UserError(f"{resources.configs()}: no configuration is shipped there; name one")
-    reports = []
+    reports, names, ledgers = [], set(), pipeline.ledgers(out)
     for config in configs or shipped:
         exploration = pipeline.plan(config, out)
         pipeline.advance(exploration, ("render", "build", "emulate"), Terminal(), jobs)
-        reports.append(check(exploration, pipeline.ledger_lines(out), required))
-    passed = all(report.passed for report in reports)
+        reports.append(check(exploration, ledgers, required))
+        names.add(exploration.spec.name)
+    abandoned = [] if configs else sorted(set(ledgers) - names)
+    passed = all(report.passed for report in reports) and not abandoned
     if as_json:
-        print_json({"passed": passed, "configs": [{**plain(report), "passed": report.passed} for report in reports]})
+        told = [{**plain(report), "passed": report.passed} for report in reports]
+        print_json({"passed": passed, "configs": told, "ledgers_without_configuration": abandoned})
     else:
         _print_reports(reports)
+        for name in abandoned:
+            say(
+                f"{out / 'ledger' / name}.jsonl: no shipped configuration is called {name}; bring it back, or remove "
+                "its ledger with it",
+                style="red",
+            )
     raise typer.Exit(0 if passed else 1)
 
 
@@ -73,12 +84,9 @@ def _methods(names: Sequence[str]) -> list[str]:
 
 def _print_reports(reports: Sequence[Report]) -> None:
     from warpwright.pipeline.evidence_check import renewal
+    from warpwright.record import METHODS
 
-    methods = [
-        method
-        for method in ("built", "emulated", "compared", "gpu-validated")
-        if any(r.valid.get(method) for r in reports)
-    ]
+    methods = [method for method in METHODS if any(r.valid.get(method) for r in reports)]
     columns = ["config", "variants", "correct", *methods, "verdict"]
     rows: list[list[Any]] = [
         [r.config, r.legal, r.correct, *(r.valid.get(method, 0) for method in methods), _verdict(r)] for r in reports
@@ -94,8 +102,8 @@ def _print_reports(reports: Sequence[Report]) -> None:
             say(text, style="red" if complaint.fatal else "yellow")
             if not complaint.method:
                 say(f"  see: warpwright show {complaint.variants[0]}")
-        methods = [complaint.method for complaint in report.complaints if complaint.method]
-        for commands in dict.fromkeys(renewal(report.config, method) for method in methods):
+        of_evidence = [complaint for complaint in report.complaints if complaint.method]
+        for commands in dict.fromkeys(renewal(report.config, complaint) for complaint in of_evidence):
             say(f"  renew the evidence: {commands}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from warpwright.device.judged_by import checking_digest, operations_of
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
 from warpwright.protocols import current
@@ -75,6 +76,7 @@ def _verdict(
     return {
         "method": METHOD,
         "protocol": PROTOCOL,
+        "judged_by": checking_digest(variant.plan.family, operations_of(variant.plan.kernel)),
         **variant.origin.told(),
         "status": status,
         "diagnosis": diagnosis,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpwright.canonical import digest
+from warpwright.device.judged_by import operations_of
 from warpwright.epilogue.registry import source_path
 from warpwright.errors import VocabularyError
 from warpwright.pipeline import rests_on
@@ -23,7 +24,7 @@ from warpwright.record.atomic import read_json, write_json
 if TYPE_CHECKING:
     from warpwright.pipeline.exploration import Variant
 
-__all__ = ["PROTOCOL", "emulate", "emulate_folder", "emulator_digest", "operations_of", "recorded", "to_emulate"]
+__all__ = ["PROTOCOL", "emulate", "emulate_folder", "emulator_digest", "recorded", "to_emulate"]
 
 PROTOCOL = current("emulated")
 _FILE = METHODS["emulated"]
@@ -110,12 +111,12 @@ def emulator_digest(family: str, operations: tuple[str, ...] = ()) -> str:
     The versions of Python, numpy and ml_dtypes are no part of it: what is asked of them is specified, and sums, which
     are not, are held against a bound. Evidence of one machine counts on another.
     """
-    texts = {name: hashlib.sha256(content).hexdigest() for name, content in rests_on.files(family).items()}
+    texts = dict(_texts(family))
     for operation in operations:
         texts[f"operation {operation}"] = hashlib.sha256(source_path(operation).read_bytes()).hexdigest()
     return digest(texts)[:16]
 
 
-def operations_of(kernel: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of a plan's epilogue operations, by what the plan says of its kernel."""
-    return tuple(sorted({step["op"] for step in kernel.get("epilogue", ())}))
+@functools.cache
+def _texts(family: str) -> Mapping[str, str]:
+    return {name: hashlib.sha256(content).hexdigest() for name, content in rests_on.files(family).items()}

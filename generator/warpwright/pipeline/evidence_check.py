@@ -1,24 +1,29 @@
 """Does the committed ledger hold valid evidence for what a configuration gives now? What `warpwright ci` asks.
 
-Every legal variant must be correct here and now, and have a ledger line of each required method that is `correct`
-and for exactly the source, arch, compiler and cubin at hand. Illegal points are allowed: that a point is illegal is
-what the configuration's plan says, and it is reported with its rules.
+Nothing is believed that was not seen. Every legal variant must be built and emulated here, and found correct; the
+ledger must have a line of each required method that is `correct`, for exactly the source, arch, compiler and cubin at
+hand, and judged by the code at hand; what a line says of the build and of the emulation must be what was obtained here;
+and a line that is for no variant of its configuration is named like a variant without a line. Illegal points are
+allowed: that a point is illegal is what the configuration's plan says, and it is reported with its rules.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from warpwright.pipeline.committed import contradiction, line_of
 from warpwright.pipeline.exploration import Exploration, Variant
-from warpwright.pipeline.judging import HEAD, Lines, subject_of
+from warpwright.pipeline.judging import subject_of
 from warpwright.record import METHODS, STATUSES, LedgerLine, stale_because
 
 __all__ = ["ALWAYS_REQUIRED", "Complaint", "Report", "check", "renewal"]
 
 #: Evidence that every machine can renew, so that no change may leave it behind.
 ALWAYS_REQUIRED = ("built", "emulated")
+#: The problem of lines for which there is no variant.
+_NO_VARIANT = "for no variant that the configuration has"
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Complaint:
     """
 
     method: str
-    problem: str  # `not correct`, `missing`, `stale` or `recorded as <status>`
+    problem: str  # `not correct`, `missing`, `stale`, `recorded as <status>`, ...
     variants: tuple[str, ...]
     example: str
     fatal: bool
@@ -56,19 +61,24 @@ class Report:
         return self.legal > 0 and not any(complaint.fatal for complaint in self.complaints)
 
 
-def check(exploration: Exploration, lines: Lines, required: Iterable[str] = ()) -> Report:
-    """Compare a rendered and built exploration with its ledger; `required` adds methods to ALWAYS_REQUIRED."""
-    demanded = {*ALWAYS_REQUIRED, *required}
-    mine = {variant.identity: lines.get(variant.identity[:HEAD], []) for variant in exploration.legal}
+def check(
+    exploration: Exploration, ledgers: Mapping[str, Sequence[LedgerLine]], required: Iterable[str] = ()
+) -> Report:
+    """Compare a rendered, built and emulated exploration with the ledgers, which are by name.
+
+    `required` adds methods to ALWAYS_REQUIRED and to what the configuration itself demands.
+    """
+    demanded = {*ALWAYS_REQUIRED, *required, *exploration.spec.evidence}
+    lines: dict[str, list[LedgerLine]] = {}
+    for line in (line for ledger in ledgers.values() for line in ledger):
+        lines.setdefault(line.identity, []).append(line)
+    mine = {variant.identity: lines.get(variant.identity, []) for variant in exploration.legal}
     recorded = {line.evidence.method for own in mine.values() for line in own}
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     valid: Counter[str] = Counter()
     for variant in exploration.legal:
-        if variant.status != "correct":
-            why = (variant.reasons() or ["nothing is known about it"])[0]
-            found.setdefault(("", "not correct"), []).append((variant.name, f"{variant.status}: {why}"))
-        for step, why in variant.undone.items():
-            found.setdefault(("", f"not to be checked ({step})"), []).append((variant.name, why))
+        for problem, why in _not_seen(variant):
+            found.setdefault(("", problem), []).append((variant.name, why))
         for method in METHODS:
             if method not in demanded | recorded:
                 continue
@@ -77,6 +87,10 @@ def check(exploration: Exploration, lines: Lines, required: Iterable[str] = ()) 
                 found.setdefault((method, problem), []).append((variant.name, example))
             else:
                 valid[method] += 1
+    for line in ledgers.get(exploration.spec.name, ()):
+        if line.identity not in mine:
+            name = f"{line.label}-{line.identity[:8]}"
+            found.setdefault((line.evidence.method, _NO_VARIANT), []).append((name, line.place))
     complaints = [
         Complaint(method, problem, tuple(name for name, _ in cases), cases[0][1], _fatal(method, problem, demanded))
         for (method, problem), cases in found.items()
@@ -91,9 +105,11 @@ def check(exploration: Exploration, lines: Lines, required: Iterable[str] = ()) 
     )
 
 
-def renewal(config: str, method: str) -> str:
-    """Return the commands that renew the evidence of one method."""
-    keep = f"warpwright ledger {config}"
+def renewal(config: str, complaint: Complaint) -> str:
+    """Return the commands that mend evidence of one method, or say how it is dropped."""
+    method, keep = complaint.method, f"warpwright ledger {config}"
+    if complaint.problem == _NO_VARIANT:
+        return f"{keep} --prune, if the configuration is meant to have lost these"
     if method in ("compared", "gpu-validated", "benchmarked"):
         cases = " --cases" if method == "compared" else ""
         return (
@@ -104,21 +120,42 @@ def renewal(config: str, method: str) -> str:
 
 
 def _fatal(method: str, problem: str, demanded: set[str]) -> bool:
-    """A valid result that is not `correct` is a finding about the kernel, whether its method was asked for or not."""
-    return not method or method in demanded or problem.startswith("recorded as")
+    """A valid result that is not `correct` is a finding about the kernel, whether its method was asked for or not; so
+    is a line that nobody can have obtained."""
+    return not method or method in demanded or problem not in ("missing", "stale")
+
+
+def _not_seen(variant: Variant) -> list[tuple[str, str]]:
+    """What has not been seen of a variant itself, here and now."""
+    problems = []
+    if variant.status != "correct":
+        why = (variant.reasons() or ["nothing is known about it"])[0]
+        problems.append(("not correct", f"{variant.status or 'no verdict'}: {why}"))
+    problems += [(f"not to be checked ({step})", why) for step, why in variant.undone.items()]
+    unseen = [method for method in ALWAYS_REQUIRED if not variant.has_own(method)]
+    if unseen and not problems:
+        problems.append((f"not {unseen[0]} here", "only what was seen here counts"))
+    return problems
 
 
 def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine]) -> tuple[str, str]:
     """Return what is wrong with a variant's ledger evidence by one method, and the particulars; "" when it is valid."""
-    found = [line.evidence for line in lines if line.evidence.method == method and line.identity == variant.identity]
+    found = [line for line in lines if line.evidence.method == method]
     if not found:
         return "missing", "no ledger has a line for it"
     if not variant.source:
         return "stale", "it could not be rendered"
     # Several configurations may have the variant: one valid line among their ledgers will do, but no bad one is hidden.
-    reasons = [stale_because(evidence, subject_of(variant)) for evidence in found]
-    statuses = [evidence.status for evidence, because in zip(found, reasons, strict=True) if not because]
-    if not statuses:
+    reasons = [stale_because(line.evidence, subject_of(variant)) for line in found]
+    counting = [line for line, because in zip(found, reasons, strict=True) if not because]
+    if not counting:
         return "stale", reasons[0]
-    worst = min(statuses, key=STATUSES.index)
-    return ("", "") if worst == "correct" else (f"recorded as {worst}", "a valid result says so")
+    worst = min((line.evidence.status for line in counting), key=STATUSES.index)
+    if worst != "correct":
+        return f"recorded as {worst}", "a valid result says so"
+    own = [evidence for evidence in variant.judgement.valid if evidence.method == method and evidence.origin == "here"]
+    if method in ALWAYS_REQUIRED and own:
+        contradictions = [contradiction(line, line_of(variant, own[0])) for line in counting]
+        if any(contradictions):
+            return "not what was obtained here", next(filter(None, contradictions))
+    return "", ""

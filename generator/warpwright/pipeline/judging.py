@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from warpwright import resources
 from warpwright.canonical import digest, plain
 from warpwright.pipeline.exploration import Variant
+from warpwright.pipeline.standards import standards_of
 from warpwright.record import Folder, Judgement, LedgerLine, Subject, judge, read_ledger
 
-__all__ = ["HEAD", "Lines", "judge_all", "judge_folder", "ledger_lines", "subject_of"]
+if TYPE_CHECKING:
+    from warpwright.plan.types import Plan
+
+__all__ = ["HEAD", "Lines", "judge_all", "judge_folder", "ledger_lines", "ledgers", "subject_of"]
 
 #: Hex digits of an identity that a folder's name has.
 HEAD = 8
@@ -24,14 +28,19 @@ HEAD = 8
 Lines = Mapping[str, list[LedgerLine]]
 
 
+def ledgers(out: Path) -> dict[str, list[LedgerLine]]:
+    """Return the lines of every ledger by its name: of those beside the variants, else, for a name that has none there,
+    of the shipped one. LedgerError for one that cannot be believed."""
+    shipped = {path.stem: path for path in resources.ledger().glob("*.jsonl")}
+    own = {path.stem: path for path in (out / "ledger").glob("*.jsonl")}
+    return {name: read_ledger(path) for name, path in sorted({**shipped, **own}.items())}
+
+
 def ledger_lines(out: Path) -> Lines:
-    """Return every ledger's lines: those beside the variants, else, for a name that has none there, the shipped one."""
-    shipped = {path.name: path for path in resources.ledger().glob("*.jsonl")}
-    own = {path.name: path for path in (out / "ledger").glob("*.jsonl")}
+    """Return every ledger's lines by the head of the identity that they are for."""
     found: defaultdict[str, list[LedgerLine]] = defaultdict(list)
-    for _, path in sorted({**shipped, **own}.items()):
-        for line in read_ledger(path):
-            found[line.identity[:HEAD]].append(line)
+    for line in (line for lines in ledgers(out).values() for line in lines):
+        found[line.identity[:HEAD]].append(line)
     return found
 
 
@@ -43,7 +52,7 @@ def judge_all(variants: Iterable[Variant], lines: Lines) -> None:
 
 def subject_of(variant: Variant) -> Subject:
     """Return what a result must be for, in order to count for a rendered variant."""
-    return _subject(variant.source, variant.plan.arch, variant.build)
+    return _subject(variant.source, {"arch": variant.plan.arch, **_names(variant.plan)}, variant.build)
 
 
 def judge_folder(folder: Folder, lines: Lines) -> Judgement:
@@ -51,15 +60,19 @@ def judge_folder(folder: Folder, lines: Lines) -> Judgement:
     source, stored = folder.source(), folder.read("plan.json")
     if source is None or stored is None:
         return Judgement("planned", "")
-    subject = _subject(source, str(stored.get("arch")), folder.result("built") or {})
+    subject = _subject(source, stored, folder.result("built") or {})
     ledger = [line.evidence for line in lines.get(folder.identity[:HEAD], ()) if folder.identity]
     return judge(subject, [*folder.evidence(), *ledger])
 
 
-def _subject(source: str, arch: str, build: Mapping[str, Any]) -> Subject:
+def _subject(source: str, plan: Mapping[str, Any], build: Mapping[str, Any]) -> Subject:
     source_sha = digest(source)
     cubin_sha = build.get("cubin_sha", "") if build.get("source_sha") == source_sha else ""
-    return Subject(source_sha, arch, _toolchain(), cubin_sha)
+    return Subject(source_sha, str(plan.get("arch")), _toolchain(), cubin_sha, standards_of(plan))
+
+
+def _names(plan: Plan) -> dict[str, Any]:
+    return {"family": plan.family, "kernel": plan.kernel}
 
 
 def _toolchain() -> dict[str, str]:

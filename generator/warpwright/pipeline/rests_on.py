@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
+from warpwright.closure import closure
 from warpwright.record import read_json, write_json
 from warpwright.resources import cache_root
 
@@ -52,54 +51,9 @@ def files(family: str) -> dict[str, bytes]:
 
 
 def _closure(contents: dict[str, bytes], family: str) -> set[str]:
-    """The roots and all that they import, directly or not; of each folder on the way what is no Python as well."""
-    found: set[str] = set()
-    waiting = [
-        path.relative_to(_PACKAGE).as_posix() for root in _ROOTS for path in _PACKAGE.glob(root.format(family=family))
-    ]
-    on_the_way: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        found.add(name)
-        if name in _ENDS:
-            continue
-        for module in _imports(name, contents[name]):
-            parts = module.split(".")
-            targets = [f"{'/'.join(parts)}.py", "/".join([*parts, "__init__.py"])]
-            waiting += [target for target in targets if target in contents]
-            on_the_way |= {"/".join([*parts[:count], "__init__.py"]) for count in range(1, len(parts))}
-    found |= on_the_way & contents.keys()  # these run, but what they import themselves is for others
+    """The files of a verdict, and of each folder on the way what is no Python as well."""
+    roots = [path.relative_to(_PACKAGE).as_posix() for r in _ROOTS for path in _PACKAGE.glob(r.format(family=family))]
+    found = closure(contents, roots, _ENDS)
     folders = {name.rpartition("/")[0] for name in found}
     found |= {name for name in contents if not name.endswith(".py") and name.rpartition("/")[0] in folders}
     return found - {_VERSION}
-
-
-def _imports(name: str, content: bytes) -> Iterator[str]:
-    """Dotted names below the package that a module may import when it runs, wherever in it, and by a string as well.
-
-    What is imported for types alone does not run.
-    """
-    package = name.removesuffix(".py").split("/")[:-1]
-    waiting: list[ast.AST] = [ast.parse(content)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and _for_types(node.test):
-            waiting += node.orelse
-            continue
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = ["warpwright", *package[: len(package) + 1 - node.level]] if node.level else []
-            origin = ".".join([*base, *([node.module] if node.module else [])])
-            names = [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            names = [node.value]
-        yield from (each.partition(".")[2] for each in names if each.startswith("warpwright."))
-        waiting += ast.iter_child_nodes(node)
-
-
-def _for_types(test: ast.expr) -> bool:
-    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"

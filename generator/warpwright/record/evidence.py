@@ -9,7 +9,8 @@ not run", would have to be carried by every other list of statuses and would say
 
 When methods disagree, the worst verdict is the status: a kernel that hangs on the GPU is a `hang`, whatever its
 census says. A result counts only for the exact source, arch, compiler and, where both sides know it, cubin that it was
-obtained with; any other is *stale*: it is kept, shown as stale, and decides nothing.
+obtained with, and only as long as the code that judged is the code at hand; any other is *stale*: it is kept, shown as
+stale, and decides nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = [
     "STATUSES",
     "Evidence",
     "Judgement",
+    "Standard",
     "Subject",
     "judge",
     "stale_because",
@@ -64,20 +66,36 @@ DECISIVE = ("cutlass_dsl", "dsl_libs")
 
 
 @dataclass(frozen=True)
+class Standard:
+    """What a method's results are judged by now: version of the method, and a digest of the code that judges.
+
+    `code` is "" for a method whose results are no judgement (a time) or are always obtained anew (a build's checks).
+    """
+
+    protocol: int
+    code: str = ""
+
+
+@dataclass(frozen=True)
 class Subject:
-    """Exactly what a result must be for, in order to count. `cubin_sha` is "" where nothing has been built."""
+    """Exactly what a result must be for, in order to count. `cubin_sha` is "" where nothing has been built.
+
+    `standards` are by method; a method that is not among them is not asked by what it was judged.
+    """
 
     source_sha: str
     arch: str
     toolchain: Mapping[str, str]
     cubin_sha: str = ""
+    standards: Mapping[str, Standard] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Evidence:
     """One method's result. `origin` is `here` (the variant's folder) or `ledger`.
 
-    `diagnosis` says in words what went wrong; `protocol` is the version of the method, where it has one.
+    `diagnosis` says in words what went wrong; `protocol` is the version of the method, where it has one, and
+    `judged_by` the digest of the code that judged.
     """
 
     method: str
@@ -88,6 +106,7 @@ class Evidence:
     origin: str = "here"
     diagnosis: str = ""
     protocol: int | None = None
+    judged_by: str = ""
 
     def reasons(self) -> list[str]:
         """Say why the result is not `correct`: the diagnosis, the failure, or every finding."""
@@ -126,6 +145,14 @@ def stale_because(evidence: Evidence, subject: Subject) -> str:
         return f"it was obtained with {'; '.join(changed)}"
     if had.cubin_sha and subject.cubin_sha and had.cubin_sha != subject.cubin_sha:
         return f"it is for cubin {had.cubin_sha[:12]}, the same source now gives {subject.cubin_sha[:12]}"
+    standard = subject.standards.get(evidence.method)
+    if standard and evidence.protocol != standard.protocol:
+        return f"it was obtained with version {evidence.protocol or 0} of the method, which is now {standard.protocol}"
+    if standard and evidence.judged_by != standard.code:
+        return (
+            f"it was judged by code {evidence.judged_by or 'that it does not name'}, which is now {standard.code}: "
+            "the emulator, the bounds, the reference, the workload or an operation has changed"
+        )
     return ""
 
 

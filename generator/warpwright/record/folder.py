@@ -14,11 +14,11 @@ from typing import Any
 
 from warpwright.canonical import digest
 from warpwright.record.atomic import read_json, write_json, write_text
-from warpwright.record.evidence import METHODS, STATUSES, Evidence, Subject
+from warpwright.record.evidence import METHODS, STATUSES, Evidence
 from warpwright.record.reading import read_evidence
 from warpwright.record.schema import SchemaError
 
-__all__ = ["Damage", "Folder", "adopt", "by_identity", "folders_in", "parse_evidence"]
+__all__ = ["Damage", "Folder", "adopt", "by_identity", "folders_in"]
 
 _NAME = re.compile(r"(?P<label>.+)-(?P<identity>[0-9a-f]{8,12})")
 
@@ -197,30 +197,3 @@ def _natural(name: str) -> tuple[list[str | int], str]:
     """Text at even places, numbers at odd ones; the identity, whose digits are no numbers, at the end."""
     label, _, identity = name.rpartition("-")
     return [int(part) if part.isdecimal() else part for part in re.split("([0-9]+)", label)], identity
-
-
-def parse_evidence(method: str, value: Mapping[str, Any], origin: str = "here") -> Evidence | None:
-    """Read one result as its stage or the ledger wrote it; None when it lacks what a result must say.
-
-    A build writes null for "nothing speaks against it", which is what `correct` means as far as a build goes.
-    """
-    try:
-        subject = Subject(
-            str(value["source_sha"]), str(value["arch"]), dict(value["toolchain"]), str(value.get("cubin_sha") or "")
-        )
-        status = value["status"] or "correct"
-    except (KeyError, TypeError, ValueError):
-        return None
-    if method not in METHODS or status not in STATUSES:
-        return None
-    figures = value.get("figures", value)
-    return Evidence(
-        method=method,
-        status=status,
-        subject=subject,
-        figures=figures,
-        gpu=value.get("gpu") or {},
-        origin=origin,
-        diagnosis=value.get("diagnosis") or "",
-        protocol=value.get("protocol"),
-    )

@@ -103,6 +103,7 @@ class _Loader:
             design=base.get("design") or {},
             sweep=products,
             where=read.where,
+            evidence=read.evidence,
             validate=plain(read.validation),
             bench=plain(read.bench),
         )

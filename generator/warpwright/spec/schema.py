@@ -37,6 +37,8 @@ class SpecHead(Frozen):
     ]
     purpose: Annotated[str, Field(pattern=r"^[^\s].*$", description="one line of text that says what the file is for")]
     where: tuple[str, ...] = ()
+    #: What `ci` demands of every variant, beside what it can renew itself.
+    evidence: tuple[Literal["compared", "gpu-validated", "benchmarked"], ...] = ()
 
 
 def _model(name: str, doc: str, base: type[Frozen], **fields: Any) -> type[Frozen]:

@@ -22,7 +22,7 @@ class Spec:
     `source` is the file's path as it was given. `kernel` and `design` are the file's own trees: a field that every
     product of the sweep gives may be missing in them. `sweep` is a union of products, each from dotted paths to values.
     `validate` is {"problems": "standard" or a list of extents by mode in lower case, "repeats": n}, `bench`
-    {"problems": [...]}.
+    {"problems": [...]}. `evidence` are the methods that `ci` demands beside those that it renews itself.
     """
 
     source: str
@@ -33,6 +33,7 @@ class Spec:
     design: Mapping[str, Any]
     sweep: tuple[Mapping[str, tuple[Any, ...]], ...] = ({},)
     where: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
     validate: Mapping[str, Any] = field(default_factory=dict)
     bench: Mapping[str, Any] = field(default_factory=dict)
 

@@ -1,0 +1,64 @@
+"""Which files of the package a module rests on: found by following imports in their text, and nothing is imported.
+
+What a verdict was judged by is told by the digest of such a set (`pipeline/rests_on.py`, `device/judged_by.py`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+__all__ = ["closure"]
+
+
+def closure(contents: Mapping[str, bytes], roots: Iterable[str], ends: Collection[str] = ()) -> set[str]:
+    """Return the names in `contents` of the roots and of all that they import, directly or not.
+
+    Names are paths below the package. The imports of a file in `ends` are not followed. The `__init__.py` of a folder
+    on the way runs, and so counts, but what it imports itself is for others.
+    """
+    found: set[str] = set()
+    on_the_way: set[str] = set()
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        if name in ends:
+            continue
+        for module in _imports(name, contents[name]):
+            parts = module.split(".")
+            targets = [f"{'/'.join(parts)}.py", "/".join([*parts, "__init__.py"])]
+            waiting += [target for target in targets if target in contents]
+            on_the_way |= {"/".join([*parts[:count], "__init__.py"]) for count in range(1, len(parts))}
+    return found | (on_the_way & contents.keys())
+
+
+def _imports(name: str, content: bytes) -> Iterator[str]:
+    """Dotted names below the package that a module may import when it runs, wherever in it, and by a string as well.
+
+    What is imported for types alone does not run.
+    """
+    package = name.removesuffix(".py").split("/")[:-1]
+    waiting: list[ast.AST] = [ast.parse(content)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and _for_types(node.test):
+            waiting += node.orelse
+            continue
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ["warpwright", *package[: len(package) + 1 - node.level]] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            names = [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = [node.value]
+        yield from (each.partition(".")[2] for each in names if each.startswith("warpwright."))
+        waiting += ast.iter_child_nodes(node)
+
+
+def _for_types(test: ast.expr) -> bool:
+    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
