@@ -36,15 +36,17 @@ def ledger() -> Path:
 
 
 def resolve_config(name: str) -> Path:
-    """Return the YAML file that `name` means: a path, or else a shipped configuration (`quickstart`).
+    """Return the YAML file that `name` means: a shipped configuration by its name (`quickstart`), else a path.
 
-    A path that does not exist is returned as it stands: who opens it reports that.
+    A plain name is a shipped configuration's whatever lies in the current directory; with a folder or a suffix it is
+    the file there, and the shipped one only where there is none. A path that does not exist is returned as it stands:
+    who opens it reports that.
     """
     path = Path(name)
-    if path.exists():
-        return path
     shipped = configs() / (path.name if path.suffix else f"{path.name}.yaml")
-    return shipped if path.parent.name in ("", "configs") and shipped.is_file() else path
+    ours = path.parent.name in ("", "configs") and not path.is_absolute() and shipped.is_file()
+    plain_name = path.name == name and not path.suffix
+    return shipped if ours and (plain_name or not path.exists()) else path
 
 
 def config_label(path: Path) -> str:

@@ -230,7 +230,7 @@ def _run_on_a_double(target: Path) -> list[dict[str, Any]]:
 
 
 def test_bundle_of_what_is_not_built_says_what_to_run(cli: Cli, config: Path, tmp_path: Path) -> None:
-    result = cli("bundle", config, "--output", tmp_path / "bundle", "--out", tmp_path / "nowhere")
+    result = cli("bundle", config, "--to", tmp_path / "bundle", "--out", tmp_path / "nowhere")
     assert result.exit_code == 2
     assert "warpwright run" in result.stderr
     assert not (tmp_path / "bundle").exists()

@@ -1,13 +1,13 @@
 """The command group: options that commands share, and errors turned into messages and exit codes.
 
-Exit codes: 0 everything asked for is correct, 1 some variant is not, 2 usage or configuration error, 130 interrupted.
+Exit codes: 0 everything asked for is correct, 1 some variant is not, 2 it could not be done (usage, input, a file that
+cannot be written), 130 interrupted. Whether somebody reads the output decides nothing (`cli/streams.py`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -20,7 +20,16 @@ from typer.core import TyperGroup
 from warpwright.cli.terminal import say
 from warpwright.errors import UserError
 
-__all__ = ["Commands", "ConfigArgument", "JobsOption", "JsonOption", "OnlyOption", "OutOption", "app"]
+__all__ = [
+    "Commands",
+    "ConfigArgument",
+    "JobsOption",
+    "JsonOption",
+    "OnlyOption",
+    "OutOption",
+    "WholeConfigArgument",
+    "app",
+]
 
 #: The help lists commands in this order: the main job, its steps, what they left, the machine, the project.
 _ORDER = (
@@ -41,10 +50,6 @@ class Commands(TyperGroup):
         try:
             with _own_warnings():
                 return super().invoke(ctx)
-        except BrokenPipeError:
-            # The reader (`| head`) has gone; point stdout elsewhere, or the interpreter complains when it exits.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
         except OSError as error:
             _trace()
             where = f"{error.filename}: " if error.filename else ""
@@ -52,11 +57,16 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             say("interrupted: what was finished is kept, and the same command takes it up from there")
             raise typer.Exit(130) from None
-        except Exception as error:
-            if not type(error).__module__.startswith("warpwright.") or not isinstance(error, _expected()):
+        except MemoryError:
+            _trace()
+            say("error: out of memory; fewer processes at once (--jobs) take less", style="red")
+        except (Exception, SystemExit) as error:  # a command ends by typer.Exit: SystemExit is a user's code's
+            where = _in_an_operation(error)
+            ours = type(error).__module__.startswith("warpwright.") and isinstance(error, _expected())
+            if not where and not ours:
                 raise
             _trace()
-            say(f"error: {error}", style="red")
+            say(f"error: {error}" if ours else f"error: {where}: {type(error).__name__}: {error}", style="red")
         raise typer.Exit(2)
 
 
@@ -80,6 +90,15 @@ def _trace() -> None:
     """Print where the present error comes from, for who asks for it."""
     if os.environ.get("WARPWRIGHT_TRACEBACK"):
         traceback.print_exc()
+
+
+def _in_an_operation(error: BaseException) -> str:
+    """Say which line of a user's epilogue operation an error comes from, "" where it is from none."""
+    folders = [Path(folder).resolve() for folder in os.environ.get("WARPWRIGHT_OPS", "").split(os.pathsep) if folder]
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if any(Path(frame.filename).resolve().is_relative_to(folder) for folder in folders):
+            return f"{frame.filename}, line {frame.lineno}"
+    return ""
 
 
 def _expected() -> tuple[type[Exception], ...]:
@@ -108,18 +127,31 @@ app = typer.Typer(
 )
 
 ConfigArgument = Annotated[
-    str, typer.Argument(metavar="CONFIG", help="A YAML file, or the name of a shipped one (quickstart).")
+    str,
+    typer.Argument(
+        metavar="CONFIG",
+        help="A YAML file, or the name of a configuration (quickstart); one variant of it by CONFIG:INDEX or "
+        "CONFIG:LABEL, or by its own name or folder.",
+    ),
+]
+WholeConfigArgument = Annotated[
+    str, typer.Argument(metavar="CONFIG", help="A YAML file, or the name of a configuration (quickstart).")
 ]
 OutOption = Annotated[
     Path, typer.Option("--out", "-o", metavar="DIR", envvar="WARPWRIGHT_OUT", help="Where variants are kept.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print data instead of a table.")]
 JobsOption = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes at once.  [default: one per core]")
+    int | None,
+    typer.Option("--jobs", "-j", min=1, max=1024, metavar="N", help="Processes at once.  [default: one per core]"),
 ]
 OnlyOption = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="TEXT", help="Only variants whose name contains TEXT (may be repeated)."),
+    typer.Option(
+        "--only",
+        metavar="TEXT",
+        help="Only variants whose name has TEXT in it, or is like it: '*-c2x1-*' (may be repeated).",
+    ),
 ]
 
 

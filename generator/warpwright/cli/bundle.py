@@ -23,7 +23,9 @@ __all__: list[str] = []
 @app.command()
 def bundle(
     config: ConfigArgument,
-    directory: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The bundle's folder.")],
+    directory: Annotated[
+        Path | None, typer.Option("--to", "--output", metavar="DIR", help="The bundle's folder.  [required]")
+    ] = None,
     python: Annotated[
         str,
         typer.Option(
@@ -39,9 +41,7 @@ def bundle(
     ] = False,
     jobs: JobsOption = None,
     only: OnlyOption = None,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", envvar="WARPWRIGHT_OUT", help="Where variants are kept.")
-    ] = Path("out"),
+    out: OutOption = Path("out"),
 ) -> None:
     """Pack built variants for a GPU host.
 
@@ -51,8 +51,13 @@ def bundle(
     from warpwright import pipeline
     from warpwright.bundle import make_bundle
     from warpwright.bundle.cases import write_cases
+    from warpwright.cli.find import explore
 
-    exploration = pipeline.plan(config, out, only)
+    if directory is None:
+        raise UserError(
+            f"say where the bundle goes: warpwright bundle {config} --to DIR (-o is where variants are kept)"
+        )
+    exploration = explore(config, out, only)
     pipeline.advance(exploration, ("render_unedited",), Terminal())
     ready = [variant.name for variant in exploration.legal if _ready(variant)]
     missing = len(exploration.legal) - len(ready)

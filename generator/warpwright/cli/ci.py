@@ -44,6 +44,7 @@ def ci(
     Exit code: 0 every legal variant is correct and its evidence valid, 1 otherwise.
     """
     from warpwright import pipeline, resources
+    from warpwright.cli.find import explore
     from warpwright.pipeline.evidence_check import check
 
     required = _methods(require or [])
@@ -52,7 +53,7 @@ def ci(
         raise UserError(f"{resources.configs()}: no configuration is shipped there; name one")
     reports, names, ledgers = [], set(), pipeline.ledgers(out)
     for config in configs or shipped:
-        exploration = pipeline.plan(config, out)
+        exploration = explore(config, out, whole=True)
         pipeline.advance(exploration, ("render", "build", "emulate"), Terminal(), jobs)
         reports.append(check(exploration, ledgers, required))
         names.add(exploration.spec.name)

@@ -19,7 +19,7 @@ __all__: list[str] = []
 @app.command()
 def clean(
     config: Annotated[
-        str, typer.Argument(metavar="[CONFIG]", help="A YAML file, or the name of a shipped one (quickstart).")
+        str, typer.Argument(metavar="[CONFIG]", help="A YAML file, or the name of a configuration (quickstart).")
     ] = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete them; without, they are only listed.")] = False,
     cache: Annotated[bool, typer.Option("--cache", help="Empty the cache of compiled kernels, at once.")] = False,
@@ -48,10 +48,10 @@ def _empty_cache() -> None:
 
 
 def _clean(config: str, yes: bool, out: Path) -> None:
-    from warpwright import pipeline
+    from warpwright.cli.find import explore
     from warpwright.record import folders_in, note_current, obsolete_in, rebuild
 
-    exploration = pipeline.plan(config, out)
+    exploration = explore(config, out, whole=True)
     folders = folders_in(exploration.folder)
     if not folders:
         say(f"{exploration.folder}: no variant is recorded there")

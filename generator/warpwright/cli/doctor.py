@@ -107,7 +107,7 @@ def _cache(path: Path) -> Finding:
 
 def _gpu() -> list[Finding]:
     """Ask the driver, then torch; each failure is a finding of its own."""
-    device = "run a bundle on a GPU host instead: warpwright bundle CONFIG -o DIR"
+    device = "run a bundle on a GPU host instead: warpwright bundle CONFIG --to DIR"
     driver, count = _ask(_driver)
     found = [Finding("NVIDIA driver", driver, bool(count), "validate", device)]
     if count and importlib.util.find_spec("torch"):

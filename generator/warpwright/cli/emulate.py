@@ -66,23 +66,13 @@ def emulate(
 
 
 def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
-    from warpwright import pipeline, resources
-    from warpwright.cli.find import find_folder, find_plan
-    from warpwright.plan import folder_name
+    """Return the variants that `target` means, some of them built. UserError where none is."""
+    from warpwright.cli.find import find_variants
 
-    config = target.partition(":")[0]
-    if config == target and not resources.resolve_config(config).is_file():
-        found = [find_folder(target, out)]
-    elif config != target:
-        plan, _ = find_plan(target, out)
-        found = [Folder(out / pipeline.load(config)[0].name / folder_name(plan))]
-    else:
-        exploration = pipeline.plan(config, out, only)
-        found = [variant.folder for variant in exploration.legal]
-    if not any(_built(folder) for folder in found):
+    found = find_variants(target, out, only)
+    if not any(map(_built, found)):
         what = f"{found[0].path}: {_unbuilt(found[0])}" if found else "no point is legal"
-        whole = config if resources.resolve_config(config).is_file() else found[0].path.parent.name
-        raise UserError(f"{target}: {what}; `warpwright run {whole}` builds and emulates")
+        raise UserError(f"{target}: {what}; `warpwright run {target}` builds and emulates")
     return found
 
 

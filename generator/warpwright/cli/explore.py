@@ -31,10 +31,10 @@ def plan_command(
 
     Builds and writes nothing. An illegal point is an answer, not a failure: exit code 1 only when no point is legal.
     """
-    from warpwright import pipeline
+    from warpwright.cli.find import explore
     from warpwright.cli.results import names, prediction
 
-    exploration = pipeline.plan(config, out, only)
+    exploration = explore(config, out, only)
     spec = exploration.spec
     variants = exploration.variants
     removed = Counter(violation.rule for variant in variants for violation in variant.plan.violations)
@@ -49,6 +49,7 @@ def plan_command(
                 "removed_by_rule": dict(removed),
                 "points": [
                     {
+                        "index": variant.index,
                         "variant": variant.name,
                         "label": variant.plan.label,
                         "legal": variant.plan.legal,
@@ -64,9 +65,9 @@ def plan_command(
     else:
         shown = names(variants)
         print_table(
-            ["variant", "legal", "shared memory", "predicted"],
+            ["variant", "index", "legal", "shared memory", "predicted"],
             [_plan_row(name, variant, prediction(variant, spec)) for name, variant in shown.items()],
-            right=["shared memory", "predicted"],
+            right=["index", "shared memory", "predicted"],
         )
         _say_removed(spec, where, removed, variants)
     raise typer.Exit(0 if exploration.legal else 1)
@@ -76,9 +77,15 @@ def _plan_row(name: str, variant: Any, predicted: dict[str, Any] | None) -> list
     from warpwright.cli.results import format_bytes, format_seconds
 
     if not variant.plan.legal:
-        return [name, "no: " + ", ".join(violation.rule for violation in variant.plan.violations), "", ""]
+        return [
+            name,
+            str(variant.index),
+            "no: " + ", ".join(violation.rule for violation in variant.plan.violations),
+            "",
+            "",
+        ]
     time = format_seconds(predicted["seconds"]) if predicted else ""
-    return [name, "yes", format_bytes(variant.plan.shared_bytes), time]
+    return [name, str(variant.index), "yes", format_bytes(variant.plan.shared_bytes), time]
 
 
 def _say_removed(spec: Any, where: dict[str, int], removed: Counter[str], variants: list[Any]) -> None:
@@ -100,44 +107,54 @@ def explain(
         str,
         typer.Argument(
             metavar="POINT",
-            help="CONFIG:INDEX (from 0) or CONFIG:LABEL, CONFIG alone where it has one point, or a recorded variant.",
+            help="CONFIG:INDEX (as `plan` lists them) or CONFIG:LABEL, CONFIG alone where it has one point, or a "
+            "recorded variant.",
         ),
     ],
     problem: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--problem", "-p", metavar="EXTENTS", help="The problem that time is predicted for, as 4096,4096,4096."
         ),
-    ] = "",
+    ] = None,
     out: OutOption = Path("out"),
+    as_json: JsonOption = False,
 ) -> None:
     """Show how one plan comes about.
 
     Memory map, barriers, roles, registers, waves, predicted time and what bounds it.
+    Exit code: 0 the plan is legal, 1 it is not, and the text says why.
     """
     from warpwright.cli.find import find_plan
     from warpwright.plan.explanation import explain as explain_plan
 
     plan, default = find_plan(point, out)
-    text = explain_plan(plan, _extents(problem, families.family(plan.family).problem) if problem else default)
-    typer.echo(text.rstrip("\n"))
+    extents = default if problem is None else _extents(problem, families.family(plan.family).problem)
+    if as_json:
+        predicted = families.target(plan.family, plan.arch).predict(plan, extents) if plan.legal else None
+        print_json({"plan": plan, "legal": plan.legal, "problem": extents, "predicted": predicted})
+    else:
+        typer.echo(explain_plan(plan, extents).rstrip("\n"))
     raise typer.Exit(0 if plan.legal else 1)
 
 
 def _extents(text: str, model: type[Frozen]) -> dict[str, int]:
     """Read a problem's extents in the order of the family's fields; one with a default may be left out at the end."""
-    fields = list(model.model_fields)
-    parts = text.replace("x", ",").split(",")
-    numbers = [int(part) for part in parts if part.strip().isdecimal()]
+    fields = model.model_fields
+    shown = ",".join(name.upper() if field.is_required() else f"[{name.upper()}]" for name, field in fields.items())
+    parts = [part.strip() for part in text.lower().replace("x", ",").split(",")]
+    fewest = sum(field.is_required() for field in fields.values())
+    if not fewest <= len(parts) <= len(fields) or not all(part.isascii() and part.isdecimal() for part in parts):
+        numbers = ",".join(["4096"] * fewest)
+        raise UserError(f"--problem {text[:80]}: not the extents {shown}; write whole numbers such as {numbers}")
+    from pydantic import ValidationError
+
     try:
-        if len(numbers) < len(parts) or len(parts) > len(fields):
-            raise ValueError("not extents")
-        problem = model.model_validate(dict(zip(fields, numbers, strict=False)))
-    except ValueError:
-        shown = ",".join(field.upper() for field in fields)
-        raise UserError(
-            f"--problem {text}: not the extents {shown}; write whole numbers such as 4096,4096,4096"
-        ) from None
+        problem = model.model_validate({name: int(part[:30]) for name, part in zip(fields, parts, strict=False)})
+    except ValidationError as error:
+        first = error.errors()[0]
+        rule = first["msg"].replace("Input should be", "it must be")
+        raise UserError(f"--problem {text[:80]}: {str(first['loc'][0]).upper()}: {rule}") from None
     return extents_of(plain(problem))
 
 

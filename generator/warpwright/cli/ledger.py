@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from warpwright.cli.app import ConfigArgument, OutOption, app
+from warpwright.cli.app import OutOption, WholeConfigArgument, app
 from warpwright.cli.terminal import Terminal, count, say
 
 __all__: list[str] = []
@@ -15,7 +15,7 @@ __all__: list[str] = []
 
 @app.command()
 def ledger(
-    config: ConfigArgument,
+    config: WholeConfigArgument,
     out: OutOption = Path("out"),
     prune: Annotated[bool, typer.Option("--prune", help="Drop lines of variants that CONFIG no longer has.")] = False,
 ) -> None:
@@ -26,10 +26,11 @@ def ledger(
     Exit code 1 when some legal variant has no valid evidence beyond its plan.
     """
     from warpwright import pipeline
+    from warpwright.cli.find import explore
     from warpwright.pipeline.committed import line_of
     from warpwright.record import merge, read_ledger, write_ledger
 
-    exploration = pipeline.plan(config, out)
+    exploration = explore(config, out, whole=True)
     pipeline.advance(exploration, ("render",), Terminal())
     renewed = [
         line_of(variant, evidence)

@@ -1,8 +1,8 @@
-"""Commands that read what is recorded: list, show."""
+"""The command that tells everything about one recorded variant: show."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,75 +12,12 @@ from warpwright import families
 from warpwright.cli.app import JsonOption, OutOption, app
 from warpwright.cli.damage import say_damaged
 from warpwright.cli.figures import figure_lines
-from warpwright.cli.terminal import count, print_json, print_table, say
-from warpwright.errors import UserError
+from warpwright.cli.listing import judged, notes, summary
+from warpwright.cli.origin import explain_origins, level, origin
+from warpwright.cli.terminal import print_json, say
 from warpwright.record import METHODS, Folder, Judgement
 
 __all__: list[str] = []
-
-
-@app.command("list")
-def list_command(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="A configuration's name; all without.")] = "",
-    out: OutOption = Path("out"),
-    as_json: JsonOption = False,
-) -> None:
-    """List the recorded variants with their evidence and status."""
-    from warpwright.cli.find import obsolete, recorded
-
-    folders = recorded(out, Path(name).stem)
-    if not folders:
-        raise UserError(f"{out / name}: no variant is recorded there; `warpwright run {name or 'CONFIG'}` makes some")
-    past = obsolete(folders)
-    rows = [_summary(folder, judgement, past) for folder, judgement in _judged(folders, out)]
-    say_damaged(folders)
-    if as_json:
-        print_json(rows)
-        return
-    columns = ["variant", "config", "registers", "spills", "evidence", "status"]
-    columns += ["note"] if any(row["note"] for row in rows) else []
-    print_table(columns, [[_cell(row[column]) for column in columns] for row in rows], _NUMBERS, styles="status")
-    say(f"{count(len(rows), 'variant')} in {out}; `warpwright show VARIANT` tells everything about one")
-    if past:
-        say(
-            f"{count(len(past), 'variant')} obsolete: no configuration has it now; `warpwright clean CONFIG` lists such"
-        )
-
-
-_NUMBERS = ("registers", "spills")
-
-
-def _judged(folders: list[Folder], out: Path) -> list[tuple[Folder, Judgement]]:
-    from warpwright import pipeline
-
-    lines = pipeline.ledger_lines(out)
-    return [(folder, pipeline.judge_folder(folder, lines)) for folder in folders]
-
-
-def _summary(folder: Folder, judgement: Judgement, past: Collection[Path]) -> dict[str, Any]:
-    built = folder.result("built") or {}
-    return {
-        "variant": folder.path.name,
-        "config": folder.path.parent.name,
-        "registers": built.get("registers"),
-        "spills": built.get("spill_bytes"),
-        "evidence": judgement.evidence,
-        "status": judgement.status,
-        "stale": [{"method": evidence.method, "because": why} for evidence, why in judgement.stale],
-        "note": ", ".join(_notes(folder, judgement, past)),
-    }
-
-
-def _notes(folder: Folder, judgement: Judgement, past: Collection[Path]) -> list[str]:
-    """Say in a word each what sets a folder apart from what its configuration gives and has proved."""
-    valid = {evidence.method for evidence in judgement.valid}
-    stale = any(evidence.method not in valid for evidence, _ in judgement.stale)
-    marks = {"obsolete": folder.path in past, "edited": folder.edited(), "stale": stale}
-    return [mark for mark, holds in marks.items() if holds]
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else str(value)
 
 
 @app.command()
@@ -96,15 +33,15 @@ def show(
 
     folder = find_folder(variant, out)
     past = obsolete([folder])
-    ((_, judgement),) = _judged([folder], out)
+    ((_, judgement),) = judged([folder], out)
     say_damaged([folder])
     stages = {file: folder.read(file) for file in ("point.json", "plan.json")}
     stages |= {file: folder.result(method) for method, file in METHODS.items()}
     if as_json:
         known = {Path(file).stem: value for file, value in stages.items() if value is not None}
-        print_json({**_summary(folder, judgement, past), "folder": str(folder.path), "files": known})
+        print_json({**summary(folder, judgement, past), "folder": str(folder.path), "files": known})
         return
-    _print_variant(folder, judgement, stages, _notes(folder, judgement, past))
+    _print_variant(folder, judgement, stages, notes(folder, judgement, past))
 
 
 _NOTES = {
@@ -114,17 +51,17 @@ _NOTES = {
 }
 
 
-def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any], notes: list[str]) -> None:
+def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any], marks: list[str]) -> None:
     point, plan, built = (stages[file] or {} for file in ("point.json", "plan.json", "build.json"))
     typer.echo(f"{folder.label}\n")
     _print_pairs(
         "",
         {
             "status": judgement.status or "not known: nothing has been built",
-            "evidence": judgement.evidence,
+            "evidence": level(judgement),
             "folder": folder.path,
             "source": folder.source_path if folder.source() else "not rendered",
-            **{("note" if number == 0 else " " * number): _NOTES[note] for number, note in enumerate(notes)},
+            **{("note" if number == 0 else " " * number): _NOTES[note] for number, note in enumerate(marks)},
         },
     )
     _print_pairs("Point", _flat(point))
@@ -157,7 +94,7 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any],
             },
         )
     modes = families.workload(plan["family"]).modes if plan.get("family") in families.NAMES else ()
-    _print_results(judgement, modes, "edited" in notes)
+    _print_results(judgement, modes, "edited" in marks)
 
 
 def _print_arguments(arguments: list[dict[str, Any]]) -> None:
@@ -176,12 +113,14 @@ def _print_arguments(arguments: list[dict[str, Any]]) -> None:
 
 def _print_results(judgement: Judgement, modes: Sequence[str], edited: bool) -> None:
     for evidence in judgement.valid:
-        where = "ledger" if evidence.origin == "ledger" else "recorded here"
+        where = {"here": "recorded here"}.get(origin(evidence), origin(evidence))
         where += ", of the edited kernel.py" if edited else ""
         device = f" on {evidence.gpu['gpu']}" if evidence.gpu.get("gpu") else ""
         typer.echo(f"{evidence.method}: {evidence.status}{device} ({where})")
         for line in (*evidence.reasons(), *figure_lines(evidence, modes)):
             typer.echo(f"  {line}")
+    for line in explain_origins(judgement.valid):
+        say(line)
     for evidence, why in judgement.stale:
         typer.echo(f"{evidence.method}: stale, was {evidence.status}: {why}")
 

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import typer
 
 from warpwright.canonical import plain
+from warpwright.cli.origin import explain_origins, level, mark, origin
 from warpwright.cli.terminal import count, print_json, print_table, say, status_style
 from warpwright.pipeline import Exploration, Variant, exit_code
-from warpwright.record import METHODS
+from warpwright.record import METHODS, Judgement
 
-__all__ = ["format_bytes", "format_seconds", "names", "prediction", "print_results", "report", "result", "timings"]
+__all__ = [
+    "format_bytes",
+    "format_seconds",
+    "measured_cells",
+    "measured_columns",
+    "names",
+    "prediction",
+    "print_results",
+    "report",
+    "result",
+    "timings",
+]
 
 
 def format_seconds(seconds: float) -> str:
@@ -48,9 +60,10 @@ def prediction(variant: Variant, spec: Any) -> dict[str, Any] | None:
     return {**predicted, "problem": problem}
 
 
-def timings(variant: Variant) -> list[dict[str, Any]]:
-    """Return the measured times of a variant that is correct: per problem, seconds (median), speed, vendor ratio."""
-    if variant.status != "correct":
+def timings(judgement: Judgement) -> list[dict[str, Any]]:
+    """Return the measured times of a variant that is correct: per problem, seconds (median), speed, vendor ratio, and
+    where and on which GPU they were measured."""
+    if judgement.status != "correct":
         return []
     return [
         {
@@ -58,9 +71,12 @@ def timings(variant: Variant) -> list[dict[str, Any]]:
             "seconds": figures["cold_us"]["median"] * 1e-6,
             "speed": figures["speed"],
             "rate": figures["rate"],
-            "vendor_ratio": figures.get("peer", {}).get("ratio"),
+            "vendor_ratio": (figures.get("peer") or {}).get("ratio"),
+            "origin": origin(evidence),
+            "gpu": evidence.gpu.get("gpu"),
+            "mark": mark(evidence),
         }
-        for evidence in variant.judgement.valid
+        for evidence in judgement.valid
         if evidence.method == "benchmarked"
         for figures in evidence.figures.get("problems", ())
     ]
@@ -80,13 +96,14 @@ def result(variant: Variant, spec: Any) -> dict[str, Any]:
         "registers": built.get("registers"),
         "spill_bytes": built.get("spill_bytes"),
         "predicted": prediction(variant, spec),
-        "measured": timings(variant),
+        "measured": timings(variant.judgement) if variant.status == "correct" else [],
         "evidence": variant.judgement.evidence,
         "status": variant.status,
         "reasons": variant.reasons(),
+        "undone": variant.undone,
         "stale": [{"method": evidence.method, "because": why} for evidence, why in variant.judgement.stale],
         "methods": {
-            evidence.method: {"status": evidence.status, "origin": evidence.origin, "gpu": plain(evidence.gpu)}
+            evidence.method: {"status": evidence.status, "origin": origin(evidence), "gpu": plain(evidence.gpu)}
             for evidence in variant.judgement.valid
         },
     }
@@ -110,10 +127,12 @@ def report(exploration: Exploration, as_json: bool) -> NoReturn:
 def print_results(exploration: Exploration) -> None:
     """Print the table of a run on stdout, and on stderr what it adds up to and what needs attention."""
     spec = exploration.spec
-    timed = any(timings(variant) for variant in exploration.variants)
     rows = []
-    for name, variant in names(exploration.variants).items():
-        facts = result(variant, spec)
+    found = {name: (variant, result(variant, spec)) for name, variant in names(exploration.variants).items()}
+    times = {name: _measured(facts, spec.bench["problems"][0]) for name, (_, facts) in found.items()}
+    timed = any(time for time in times.values())
+    head = measured_columns(time["mark"] for time in times.values() if time) if timed else []
+    for name, (variant, facts) in found.items():
         rows.append(
             [
                 name,
@@ -122,24 +141,38 @@ def print_results(exploration: Exploration) -> None:
                 "" if facts["registers"] is None else str(facts["registers"]),
                 "" if facts["spill_bytes"] is None else str(facts["spill_bytes"]),
                 format_seconds(facts["predicted"]["seconds"]) if facts["predicted"] else "",
-                *(_measured(facts, spec.bench["problems"][0]) if timed else ()),
-                facts["evidence"],
+                *(measured_cells(times[name], head) if timed else ()),
+                level(variant.judgement),
                 facts["status"],
             ]
         )
-    numbers = ["shared memory", "registers", "spills", "predicted", *(["measured", "vs vendor"] if timed else [])]
+    numbers = ["shared memory", "registers", "spills", "predicted", *head]
     print_table(["variant", "legal", *numbers, "evidence", "status"], rows, right=numbers, styles="status")
     _say_attention(exploration)
     _say_sum(exploration)
 
 
-def _measured(facts: dict[str, Any], problem: Any) -> tuple[str, str]:
-    """Return the time measured for a problem, and the vendor library's time over it: above 1 is faster than it."""
-    for timing in facts["measured"]:
-        if timing["problem"] == problem:
-            ratio = timing["vendor_ratio"]
-            return format_seconds(timing["seconds"]), "" if ratio is None else f"{ratio:.3f}"
-    return "", ""
+def _measured(facts: dict[str, Any], problem: Any) -> dict[str, Any] | None:
+    """Return the timing for a problem, where there is one."""
+    return next((timing for timing in facts["measured"] if timing["problem"] == problem), None)
+
+
+def measured_columns(marks: Iterable[str]) -> list[str]:
+    """Return the heads of the two columns of times, with the mark of their origin where it is one for all."""
+    (shared, *others) = dict.fromkeys(marks)
+    if not shared or others:
+        return ["measured", "vs vendor"]
+    return [f"measured ({shared})", f"vs vendor ({shared.partition(':')[0]})"]
+
+
+def measured_cells(timing: dict[str, Any] | None, head: Sequence[str]) -> tuple[str, str]:
+    """Return a time, and the vendor library's time over it (above 1 is faster than it), each with the mark of its
+    origin where the column's head does not say it."""
+    if timing is None:
+        return "", ""
+    mark = f" ({timing['mark']})" if timing["mark"] and head[0] == "measured" else ""
+    ratio = timing["vendor_ratio"]
+    return f"{format_seconds(timing['seconds'])}{mark}", "" if ratio is None else f"{ratio:.3f}{mark}"
 
 
 def _say_attention(exploration: Exploration) -> None:
@@ -161,13 +194,18 @@ def _say_attention(exploration: Exploration) -> None:
 
 def _say_sum(exploration: Exploration) -> None:
     statuses = Counter(variant.status for variant in exploration.variants)
-    levels = Counter(variant.judgement.evidence for variant in exploration.legal)
+    levels = Counter(level(variant.judgement) for variant in exploration.legal)
     problem = exploration.spec.bench["problems"][0]
     parts = ", ".join(f"{number} {status}" for status, number in statuses.most_common())
-    proved = ", ".join(f"{number} {level}" for level, number in levels.items())
+    proved = ", ".join(f"{number} {evidence}" for evidence, number in levels.items())
     say(f"{count(len(exploration.variants), 'variant')}: {parts}" + (f"; evidence: {proved}" if proved else ""))
+    undone = Counter(step for variant in exploration.legal for step in variant.undone)
+    for step, number in undone.items():
+        say(f"{step}: could not be done for {count(number, 'variant')}, so nothing is known of it", style="red")
     extents = " ".join(f"{mode.upper()}={extent}" for mode, extent in problem.items())
     say(f"times are for {extents}; predicted ones are for an H200 (`warpwright explain` says what they are made of)")
+    for line in explain_origins(evidence for variant in exploration.legal for evidence in variant.judgement.valid):
+        say(line)
     say(f"variants are in {exploration.folder}")
     if statuses["illegal"]:
         say(f"why points are illegal: warpwright plan {exploration.typed}")

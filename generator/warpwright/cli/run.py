@@ -34,10 +34,11 @@ def run(
     Exit code: 0 every legal variant is correct, 1 some is not.
     """
     from warpwright import pipeline
+    from warpwright.cli.find import explore
     from warpwright.cli.results import report
     from warpwright.pipeline import on_gpu
 
-    exploration = pipeline.plan(config, out, only)
+    exploration = explore(config, out, only)
     steps = ("render", "build", "emulate", *(("validate", "bench") if on_gpu.at_hand() else ()))
     try:
         pipeline.advance(exploration, steps, Terminal(), jobs)
@@ -56,9 +57,10 @@ def generate(
     Exit code: 0 every legal point was rendered, 1 some could not be.
     """
     from warpwright import pipeline
+    from warpwright.cli.find import explore
     from warpwright.cli.results import names
 
-    exploration = pipeline.plan(config, out, only)
+    exploration = explore(config, out, only)
     pipeline.advance(exploration, ("render",), Terminal())
     failed = [variant for variant in exploration.legal if variant.error]
     if as_json:
@@ -92,9 +94,10 @@ def build(
     Exit code: 0 every variant is built and nothing speaks against it, 1 otherwise.
     """
     from warpwright import pipeline
+    from warpwright.cli.find import explore
     from warpwright.cli.results import report
 
-    exploration = pipeline.plan(config, out, only)
+    exploration = explore(config, out, only)
     pipeline.advance(exploration, ("reread", "build"), Terminal(), jobs)
     report(exploration, as_json)
 
@@ -134,15 +137,16 @@ def bench(
 def _on_gpu(config: str, step: str, again: bool, only: Sequence[str] | None, out: Path, as_json: bool) -> None:
     """Do one step that needs a GPU for what is built. UserError when nothing is, or there is no GPU to run it on."""
     from warpwright import pipeline
+    from warpwright.cli.find import explore
     from warpwright.cli.results import report
     from warpwright.pipeline import on_gpu
 
     if not on_gpu.at_hand():
         raise UserError(
             f"this needs an NVIDIA GPU and torch (`warpwright doctor` says what is missing); to use another machine's: "
-            f"warpwright bundle {config} -o DIR"
+            f"warpwright bundle {config} --to DIR"
         )
-    exploration = pipeline.plan(config, out, only)
+    exploration = explore(config, out, only)
     pipeline.advance(exploration, ("reread",))
     if not any(evidence.method == "built" for v in exploration.legal for evidence in v.judgement.valid):
         raise UserError(f"{exploration.folder}: no variant is built; `warpwright build {exploration.typed}` first")

@@ -55,7 +55,7 @@ def _stored(tree: ast.AST) -> set[str]:
 def _registers_faults(op: EpilogueOp) -> Iterator[str]:
     try:
         found: object = op.registers(16)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         yield f"registers(16) raises {type(error).__name__}: {error}"
     else:
         if not isinstance(found, int) or found < 0:

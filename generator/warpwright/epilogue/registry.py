@@ -42,7 +42,7 @@ def _load(path: Path) -> EpilogueOp:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise OpError(f"{path}: {type(error).__name__}: {error}; an operation's file must import cleanly") from error
     op = getattr(module, "OP", None)
     if not isinstance(op, EpilogueOp):

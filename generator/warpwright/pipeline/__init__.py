@@ -10,7 +10,7 @@ all its work done must start at once.
 """
 
 from warpwright.pipeline.advance import STEPS, Observer, Silent, advance
-from warpwright.pipeline.exploration import Exploration, Variant, exit_code, load, plan
+from warpwright.pipeline.exploration import Exploration, Variant, chosen, exit_code, load, plan
 from warpwright.pipeline.judging import judge_folder, ledger_lines, ledgers, subject_of
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Silent",
     "Variant",
     "advance",
+    "chosen",
     "exit_code",
     "judge_folder",
     "ledger_lines",

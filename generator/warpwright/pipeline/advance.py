@@ -117,6 +117,7 @@ class _Way:
         self.judge(self.exploration.legal)
         variants = emulating.to_emulate(self.exploration.legal, "emulate" in self.again)
         self._work("emulating", variants, 1, lambda step: emulating.emulate(variants, self.jobs, step), bad=True)
+        emulating.note_missing(self.exploration.legal)
 
     def validate(self) -> None:
         self.judge(self.exploration.legal)

@@ -24,7 +24,7 @@ from warpwright.record.atomic import read_json, write_json
 if TYPE_CHECKING:
     from warpwright.pipeline.exploration import Variant
 
-__all__ = ["PROTOCOL", "emulate", "emulate_folder", "emulator_digest", "recorded", "to_emulate"]
+__all__ = ["PROTOCOL", "emulate", "emulate_folder", "emulator_digest", "note_missing", "recorded", "to_emulate"]
 
 PROTOCOL = current("emulated")
 _FILE = METHODS["emulated"]
@@ -52,6 +52,16 @@ def emulate(variants: Sequence[Variant], jobs: int | None, on_step: Callable[[],
         if answer.error:
             variant.undone["emulate"] = answer.error
     return [f"not emulated: {v.name}: {v.undone['emulate']}" for v in variants if "emulate" in v.undone]
+
+
+def note_missing(legal: Sequence[Variant]) -> None:
+    """Note at each variant that is built and has no result of this emulator that nothing was found out about it.
+
+    However that came about: a variant that nobody could emulate must not pass as one against which nothing speaks.
+    """
+    for variant in legal:
+        if variant.passed("built") and "emulate" not in variant.undone and recorded(variant.folder.path) is None:
+            variant.undone["emulate"] = f"no result could be recorded in {variant.folder.path}"
 
 
 def emulate_folder(folder: Path) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def renewal(config: str, complaint: Complaint) -> str:
     if method in ("compared", "gpu-validated", "benchmarked"):
         cases = " --cases" if method == "compared" else ""
         return (
-            f"warpwright run {config} && warpwright bundle {config} -o BUNDLE{cases}; "
+            f"warpwright run {config} && warpwright bundle {config} --to BUNDLE{cases}; "
             f"on a GPU host: python3 BUNDLE/run.py; then: warpwright import RESULTS && {keep}"
         )
     return f"warpwright run {config} && {keep}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from warpwright.point import Point
     from warpwright.spec import Spec
 
-__all__ = ["Exploration", "Variant", "exit_code", "load", "plan"]
+__all__ = ["Exploration", "Variant", "chosen", "exit_code", "load", "plan"]
+
+#: What makes a text of --only a glob. No name has any of these.
+_WILD = frozenset("*?[")
 
 
 @dataclass
@@ -30,6 +34,8 @@ class Variant:
     point: Point
     plan: Plan
     folder: Folder
+    #: Its place among all points of the file, from 0, as `warpwright plan` lists them: CONFIG:INDEX.
+    index: int = 0
     source: str = ""
     error: str = ""
     build: dict[str, Any] = field(default_factory=dict)
@@ -122,7 +128,7 @@ def load(config: str) -> tuple[Spec, Path]:
 def plan(config: str, out: Path, only: Sequence[str] | None = ()) -> Exploration:
     """Load a configuration and plan every point; nothing is written. Points with one and the same plan are one variant.
 
-    `only` keeps the variants whose name contains one of its texts. UserError when there is none.
+    `only` keeps the variants that one of its texts chooses (see `chosen`). UserError when there is none.
     """
     from warpwright.plan import folder_name
     from warpwright.plan import plan as plan_point
@@ -133,13 +139,22 @@ def plan(config: str, out: Path, only: Sequence[str] | None = ()) -> Exploration
         planned = plan_point(point)
         if planned.identity not in variants:
             folder = Folder(out / spec.name / folder_name(planned))
-            variants[planned.identity] = Variant(point, planned, folder)
+            variants[planned.identity] = Variant(point, planned, folder, len(variants))
     current = tuple(variant.name for variant in variants.values() if variant.plan.legal)
-    kept = [variant for variant in variants.values() if not only or any(text in variant.name for text in only)]
+    if "" in (only or ()):
+        raise UserError("--only: an empty text chooses nothing; leave it out for all variants")
+    kept = [variant for variant in variants.values() if chosen(only, variant.name, variant.plan.label)]
     if not kept:
         texts = " or ".join(only or ())
-        raise UserError(f"{file}: no variant's name contains {texts}; `warpwright plan {config}` lists them")
+        raise UserError(f"{file}: no variant's name has {texts} in it; `warpwright plan {config}` lists them")
     return Exploration(spec, file, out, kept, current)
+
+
+def chosen(only: Sequence[str] | None, name: str, label: str) -> bool:
+    """Whether one of the texts chooses a variant: a glob by its whole label or name, another text by a part of it."""
+    return not only or any(
+        fnmatchcase(name, text) or fnmatchcase(label, text) if _WILD & set(text) else text in name for text in only
+    )
 
 
 def exit_code(variants: Iterable[Variant]) -> int:

@@ -29,7 +29,10 @@ def render(exploration: Exploration, keep_edited: bool = False) -> list[str]:
         variant.folder.write("plan.json", plain(variant.plan))
         try:
             variant.source = render_plan(variant.plan)
-        except Exception as error:  # a template's or an operation's fault is this variant's status, not the run's end
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # a template's or an operation's fault is this variant's status, not the run's end
             variant.error = f"{_place(error)}{type(error).__name__}: {error}"
             continue
         present = variant.folder.source() if keep_edited and variant.folder.edited() else None
@@ -49,7 +52,7 @@ def render(exploration: Exploration, keep_edited: bool = False) -> list[str]:
     return notes
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """Say which line of which template an error comes from, "" where it is from none."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith(".j2")]
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}: " if frames else ""

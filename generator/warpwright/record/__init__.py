@@ -1,7 +1,7 @@
 """Records: one folder per variant, what each method proved, and the committed ledger. Knows no kernel family."""
 
 from warpwright.record.atomic import read_json, write_json, write_text
-from warpwright.record.current import note_current, obsolete_in
+from warpwright.record.current import note_current, obsolete_in, origins
 from warpwright.record.evidence import (
     LEVELS,
     METHODS,
@@ -38,6 +38,7 @@ __all__ = [
     "merge",
     "note_current",
     "obsolete_in",
+    "origins",
     "read_json",
     "read_ledger",
     "rebuild",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from warpwright.record.atomic import read_json, write_json
 
-__all__ = ["CURRENT", "note_current", "obsolete_in"]
+__all__ = ["CURRENT", "note_current", "obsolete_in", "origins"]
 
 CURRENT = "current.json"
 
@@ -29,6 +29,12 @@ def note_current(directory: Path, config: Path, names: Iterable[str]) -> list[st
     if after != before:
         write_json(directory / CURRENT, {"version": 1, "configs": after})
     return sorted(str((directory / file).resolve()) for file in others)
+
+
+def origins(directory: Path, name: str = "") -> list[Path]:
+    """Return the configuration files, as far as they exist, that out/<name>/ is recorded for; those with a variant."""
+    found = [(directory / file).resolve() for file, names in _configs(directory).items() if not name or name in names]
+    return sorted(file for file in found if file.is_file())
 
 
 def obsolete_in(directory: Path) -> set[str]:

@@ -72,12 +72,16 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
     share = rate / device.sms  # bytes per second that DRAM has for an SM
     needed = max(2, _ceil(math.ceil(LOAD_LATENCY / (1 / share - 1 / LOADED_RATE)), d.ctas_per_sm * e * (x + y)))
     verdict = "enough" if d.stages >= needed else "too few"
+    bound = "DRAM" if dram >= on_sm else max(clocks, key=lambda term: clocks[term])
+    note = f"keeping DRAM busy takes {needed} stages per CTA; {d.stages} are {verdict}"
+    if bound not in ("DRAM", "load latency"):  # what more stages would do nothing about
+        note = f"{bound}, not the number of stages, keeps DRAM from being busy all the time"
     return Prediction(
         seconds=seconds,
         speed=n * (x + y) / seconds / 1e12,
         rate="TB/s",
-        bound="DRAM" if dram >= on_sm else max(clocks, key=lambda term: clocks[term]),
+        bound=bound,
         clocks={**clocks, "DRAM": e * (x + y) / share * device.hertz},
         counts={"chunk": found, "CTA": ctas, "round": rounds},
-        notes=(f"keeping DRAM busy takes {needed} stages per CTA; {d.stages} are {verdict}",),
+        notes=(note,),
     )

@@ -6,6 +6,7 @@ it does not replace a measurement.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from warpwright.archs import H200, Device
@@ -61,9 +62,6 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
     compute = waves * (max(clocks.values()) + epilogue) / device.hertz
     dram = batches * (element * (m * k + k * n) + written * m * n) / device.dram_bytes_per_second
     seconds = max(compute, dram) + device.launch_seconds
-    stage_clocks = 2 * d.tile_m * d.tile_n * d.tile_k / device.flop_per_clock
-    needed = 1 + int(-(-load_clocks // stage_clocks))
-    verdict = "enough" if d.stages >= needed else "too few"
     return Prediction(
         seconds=seconds,
         speed=2 * m * n * k * batches / seconds / 1e12,
@@ -72,7 +70,21 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
         clocks={**clocks, "epilogue that nothing hides": epilogue},
         counts={"tile": tiles, "CTA": ctas, "wave": waves},
         notes=(
-            f"hiding the latency of a load takes {needed} stages; {d.stages} are {verdict}",
+            _stages_note(clocks, d.stages, depth // d.tile_k * load_clocks, compute < dram),
             "the epilogue's arithmetic is left out",
         ),
     )
+
+
+def _stages_note(clocks: Mapping[str, float], stages: int, waited: float, dram_bound: bool) -> str:
+    """Say how many stages hide the latency of loads behind the slowest of the other terms; more of them gain nothing.
+
+    `waited` is what the loads of a tile take one after the other, in clocks.
+    """
+    others = {term: value for term, value in clocks.items() if term != "load latency"}
+    slowest = max(others, key=lambda term: others[term])
+    needed = max(2, 1 + math.ceil(waited / others[slowest]))
+    if dram_bound and stages < needed:
+        return f"hiding the latency of a load takes {needed} stages; with {stages}, DRAM still takes longer"
+    verdict = "enough" if stages >= needed else "too few"
+    return f"hiding the latency of a load behind {slowest} takes {needed} stages; {stages} are {verdict}"
