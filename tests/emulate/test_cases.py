@@ -28,7 +28,7 @@ def cases_of(folder: Path, target: Path) -> dict[str, StoredCase]:
 
 def test_cases_are_exact_ragged_long_and_switched_off(with_c: Path, tmp_path: Path) -> None:
     found = cases_of(with_c, tmp_path)
-    assert set(found) == {"tiles", "ragged", "k_long_normal", "extreme", "beta_zero"}
+    assert set(found) == {"tiles", "ragged", "k_long_normal", "extreme", "beta_zero", "in_place"}
     assert found["tiles"].problem.fill == "integer"
     assert {found[name].problem.fill for name in ("ragged", "k_long_normal", "beta_zero")} == {"normal"}
     assert found["k_long_normal"].problem.extents["K"] > 4000

@@ -16,7 +16,8 @@ def stand_ins(arguments: Sequence[Argument]) -> tuple[Any, ...]:
 
     Extents and strides stay symbolic: equal modes of several tensors are one extent, the contiguous mode has stride 1,
     and the stream is the caller's current one. Where several elements share a byte, rows consist of whole bytes.
-    Extents are 32-bit unless larger ones are legal.
+    Extents are 32-bit unless larger ones are legal. What is said here the function itself demands of its callers:
+    types, extents that fit, an aligned base, and strides that are multiples of the alignment, but in modes of extent 1.
     """
     import cutlass
     import cutlass.cute as cute
@@ -39,9 +40,9 @@ def stand_ins(arguments: Sequence[Argument]) -> tuple[Any, ...]:
             found.append(element(1))
             continue
         shape = tuple(extents[mode] for mode in argument.shape)
+        unit = max(per_byte[argument.name], 8 * argument.alignment // dtype(argument.dtype).bits)
         strides = tuple(
-            1 if mode == argument.contiguous else cute.sym_int64(divisibility=per_byte[argument.name])
-            for mode in argument.shape
+            1 if mode == argument.contiguous else cute.sym_int64(divisibility=unit) for mode in argument.shape
         )
         found.append(cute.runtime.make_fake_tensor(element, shape, strides, assumed_align=argument.alignment))
     return (*found, cute.runtime.make_fake_stream(use_tvm_ffi_env_stream=True))

@@ -21,7 +21,15 @@ EXPORT launch_t capture_launches[MAX_LAUNCHES];
 EXPORT int capture_count, capture_shared_limit;
 EXPORT char capture_error[4096];
 
+/* cudaErrorInvalidConfiguration, as of a device: the grid's extents are 1 to 2^31 - 1 and twice 1 to 65535. */
+static int refused(const uint32_t *grid) {
+  for (int axis = 0; axis < 3; ++axis)
+    if (!grid[axis] || grid[axis] > (axis ? 65535u : 0x7fffffffu)) return 9;
+  return 0;
+}
+
 EXPORT int _cudaLaunchKernelEx(const config_t *config, const kernel_t *kernel, void **arguments) {
+  if (refused(config->grid)) return refused(config->grid);
   if (capture_count >= MAX_LAUNCHES) {
     snprintf(capture_error, sizeof capture_error, "more than %d launches", MAX_LAUNCHES);
     return 1;

@@ -50,12 +50,12 @@ def pack_cases(folder: Path) -> dict[str, bytes]:
     subject, files = harness.load(folder), {}
     for case in workload(subject.plan.family).compared(subject.plan):
         prepared = subject.prepare(replace(case, seeds=case.seeds[:1]))
-        (outcome,) = subject.outcomes(prepared, subject.module)
-        if not outcome.clean:
-            raise EmulatorError(f"case {case.problem.name}: {outcome.findings[0]}")
         inputs = case_inputs(subject.plan, case.problem, SEED)
         for name, bits in inputs.items():
             assert np.array_equal(prepared.operands.tensors[name].view, bits), name
+        (outcome,) = subject.outcomes(prepared, subject.module)
+        if not outcome.clean:
+            raise EmulatorError(f"case {case.problem.name}: {outcome.findings[0]}")
         stored = StoredCase(
             case.problem,
             case.clusters,

@@ -7,9 +7,11 @@ else; here both give an error that names tensor, value and rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
+from warpwright.device.scalars import ScalarError, scalar, shown
+from warpwright.device.spans import Span, span_of
 from warpwright.dtypes import by_library_name, dtype
 from warpwright.plan.types import Argument, Plan
 
@@ -27,16 +29,6 @@ class CallError(ValueError):
     def __init__(self, argument: str, value: str, rule: str) -> None:
         super().__init__(f"{argument}: {value}; {rule}")
         self.argument, self.value, self.rule = argument, value, rule
-
-
-@dataclass(frozen=True)
-class _Span:
-    """Bytes that a tensor's elements lie in: [first, last), and the window they take of each `pitch` bytes."""
-
-    first: int
-    last: int
-    pitch: int  # smallest stride beyond the contiguous mode, 0 where the tensor is one run
-    window: int  # bytes of one contiguous run
 
 
 class CheckedKernel:
@@ -64,9 +56,10 @@ class CheckedKernel:
     def _limit(self, name: str, given: Any) -> int:
         if given is None:
             return self.grid_limit
-        if not isinstance(given, int) or not 1 <= given <= self.grid_limit:
-            raise CallError(name, str(given), f"must be a whole number from 1 to {self.grid_limit}")
-        return given
+        chosen = int(given) if isinstance(given, Integral) and given is not True else 0
+        if not 1 <= chosen <= self.grid_limit:
+            raise CallError(name, shown(given), f"must be a whole number from 1 to {self.grid_limit}")
+        return chosen
 
 
 def _limits(argument: Argument) -> bool:
@@ -86,11 +79,14 @@ def check_arguments(
     extents: dict[str, tuple[int, str]] = {}
     device = ""
     result: dict[str, Any] = {}
-    spans: dict[str, _Span] = {}
+    spans: dict[str, Span] = {}
     for argument in expected:
         value = given[argument.name]
         if argument.kind == "scalar":
-            result[argument.name] = _scalar(argument, value)
+            try:
+                result[argument.name] = scalar(argument, value)
+            except ScalarError as error:
+                raise CallError(argument.name, error.value, error.rule) from None
             continue
         _check_kind(argument, value)
         if not str(value.device).startswith(device_type):
@@ -103,16 +99,34 @@ def check_arguments(
         tensor = _legal_strides(argument, tensor)
         result[argument.name] = tensor
         if 0 not in tuple(tensor.shape):
-            spans[argument.name] = _span(argument, tensor)
+            spans[argument.name] = span_of(argument, tensor)
+    _check_limits(plan, {mode: extent for mode, (extent, _) in extents.items()})
     for written in [argument for argument in expected if _written(argument) and argument.name in spans]:
-        own = spans[written.name]
-        for name, span in spans.items():
-            if name != written.name and _overlap(own, span):
-                where = f"bytes {own.first:#x} to {own.last:#x} overlap those of {name!r}"
-                what = "an output" if written.output else "a workspace"
-                rule = f"{what} must not share memory with another argument; give it its own"
-                raise CallError(written.name, where, rule)
+        _check_overlaps(written, spans)
     return result
+
+
+def _check_limits(plan: Plan, extents: Mapping[str, int]) -> None:
+    beyond = plan.exceeded(extents)
+    if beyond:
+        of = ", ".join(f"{mode} = {extents[mode]}" for mode, _ in beyond.modes)
+        rule = f"the kernel counts at most {beyond.most}; split the problem, or take a variant of larger tiles"
+        raise CallError("problem", f"{beyond.count(extents)} {beyond.what} ({of})", rule)
+
+
+def _check_overlaps(written: Argument, spans: Mapping[str, Span]) -> None:
+    own = spans[written.name]
+    for name, span in spans.items():
+        if name == written.name or not own.overlaps(span):
+            continue
+        if name == written.in_place and (own.first, own.steps) == (span.first, span.steps):
+            continue
+        where = f"bytes {own.first:#x} to {own.last:#x} overlap those of {name!r}"
+        what = "an output" if written.output else "a workspace"
+        rule = f"{what} must not share memory with another argument; give it its own"
+        if name == written.in_place:
+            rule = f"it may be {name!r} itself, of the same address and strides, or else must not share memory with it"
+        raise CallError(written.name, where, rule)
 
 
 def _written(argument: Argument) -> bool:
@@ -135,17 +149,6 @@ def _by_name(expected: Sequence[Argument], positional: Sequence[Any], named: Map
         if name not in given:
             raise CallError(name, "missing", signature)
     return given
-
-
-def _scalar(argument: Argument, value: Any) -> int | float:
-    integral = dtype(argument.dtype).integral
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if not integral:
-            return float(value)
-        if isinstance(value, int):
-            return value
-    kind = "an integer" if integral else "a number (int or float)"
-    raise CallError(argument.name, f"{value!r} of type {type(value).__name__}", f"must be {kind}")
 
 
 def _check_kind(argument: Argument, value: Any) -> None:
@@ -223,24 +226,3 @@ def _check_no_self_overlap(
             rule = f"must be at least {reach}, so that elements along {name} do not overlap those along {owner}"
             raise CallError(argument.name, f"stride {strides[mode]} in {name}", rule)
         reach, owner = strides[mode] * (shape[mode] - 1) + reach, name
-
-
-def _span(argument: Argument, tensor: Any) -> _Span:
-    size, first = dtype(argument.dtype).bytes, int(tensor.data_ptr())
-    shape, strides = tuple(tensor.shape), tuple(tensor.stride())
-    last = first + size * (1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)))
-    inner = argument.shape.index(argument.contiguous) if argument.contiguous else len(shape) - 1
-    outer = [strides[m] for m in range(len(shape)) if m != inner and shape[m] > 1]
-    pitch = min(outer, default=0)
-    regular = pitch and all(stride % pitch == 0 for stride in outer)
-    return _Span(first, last, pitch * size if regular else 0, shape[inner] * size)
-
-
-def _overlap(one: _Span, other: _Span) -> bool:
-    """Whether two tensors share a byte; exact for runs of one common pitch (column slices of one matrix)."""
-    if one.last <= other.first or other.last <= one.first:
-        return False
-    if one.pitch and one.pitch == other.pitch:
-        gap = (other.first - one.first) % one.pitch
-        return not (one.window <= gap and gap + other.window <= one.pitch)
-    return True

@@ -11,11 +11,12 @@ from warpwright.device import tensors
 from warpwright.device.backend import Backend
 from warpwright.device.inputs import along, shared_inputs
 from warpwright.device.memo import Store
-from warpwright.device.problem import Problem, shape_of
-from warpwright.device.subject import Subject, bands, launch
+from warpwright.device.problem import Problem, shape_of, shared
+from warpwright.device.subject import Subject, bands, in_place, launch
 from warpwright.device.tensors import GuardedBuffer
 from warpwright.device.tolerance import Agreement, compare, number
 from warpwright.families.running import Expected, Sample
+from warpwright.plan.types import Argument
 
 __all__ = ["check_problem"]
 
@@ -48,9 +49,10 @@ def check_problem(
     inputs = shared_inputs(backend, subject, problem, seed, sample, memo)
     launches = max(1, min(repeats, problem.repeats or repeats))
     workspaces = _buffers(backend, subject, problem, "workspace")
-    first = other = _buffers(backend, subject, problem, "output")
+    same = shared(subject.arguments(), problem)
+    first = other = _outputs(backend, subject, problem, same)
     if launches > 1:
-        other = _buffers(backend, subject, problem, "output")
+        other = _outputs(backend, subject, problem, same)
     faults: list[str] = []
     for repeat in range(launches):
         beat(repeat)
@@ -58,7 +60,8 @@ def check_problem(
         written = {**workspaces, **results}
         for buffer in written.values():
             buffer.poison()
-        launch(backend, subject, problem, {**inputs.buffers, **written}, _clusters(subject, problem, repeat))
+        given = {**inputs.buffers, **written, **in_place(same, inputs.buffers, results)}
+        launch(backend, subject, problem, given, _clusters(subject, problem, repeat))
         for name, buffer in written.items():
             faults += bands(backend, buffer, repeat)
             if repeat and name in results and not backend.xp.same(first[name].view, buffer.view):
@@ -92,6 +95,16 @@ def _needed_bytes(subject: Subject, problem: Problem, sample: Sample | None) -> 
 
 def _buffers(backend: Backend, subject: Subject, problem: Problem, role: str) -> dict[str, GuardedBuffer]:
     return {a.name: tensors.make_buffer(backend.xp, a, problem) for a in subject.arguments(role)}
+
+
+def _outputs(
+    backend: Backend, subject: Subject, problem: Problem, same: Mapping[str, Argument]
+) -> dict[str, GuardedBuffer]:
+    """The outputs, each aligned as an input needs it that it is to be."""
+    placed = {output.name: output for output in same.values()}
+    return {
+        a.name: tensors.make_buffer(backend.xp, placed.get(a.name, a), problem) for a in subject.arguments("output")
+    }
 
 
 def _compare(

@@ -14,7 +14,8 @@ from warpwright.device import tensors
 from warpwright.device.backend import Backend
 from warpwright.device.cases import StoredCase, case_inputs, inputs_digest
 from warpwright.device.memo import fresh
-from warpwright.device.subject import Subject, bands, launch
+from warpwright.device.problem import shared
+from warpwright.device.subject import Subject, bands, in_place, launch
 from warpwright.device.tensors import GuardedBuffer
 from warpwright.device.tolerance import compare, number, output_rounding
 from warpwright.device.xp import Array, Xp
@@ -42,10 +43,13 @@ def check_case(backend: Backend, subject: Subject, case: StoredCase) -> dict[str
     if inputs_digest(drawn) != case.inputs:
         why = "numpy draws other random numbers here than where the case was emulated; use the same version"
         return {**problem.figures(), "status": "skipped", "faults": [why]}
-    buffers = {a.name: tensors.make_buffer(xp, a, problem) for a in subject.arguments()}
+    same = shared(subject.arguments(), problem)
+    placed = {output.name: output for output in same.values()}
+    buffers = {a.name: tensors.make_buffer(xp, placed.get(a.name, a), problem) for a in subject.arguments()}
     for name, bits in drawn.items():
         buffers[name].view[...] = xp.index(bits)
-    launch(backend, subject, problem, buffers, min(case.clusters, subject.kernel.grid_limit))
+    given = {**buffers, **in_place(same, buffers, buffers)}
+    launch(backend, subject, problem, given, min(case.clusters, subject.kernel.grid_limit))
     faults = [fault for a in subject.arguments("output", "workspace") for fault in bands(backend, buffers[a.name], 0)]
 
     def stored(name: str) -> Array:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from warpwright.plan.types import Argument
 
-__all__ = ["Case", "Fill", "Problem", "listed", "shape_of", "size_text", "sizes_of"]
+__all__ = ["Case", "Fill", "Problem", "listed", "shape_of", "shared", "size_text", "sizes_of"]
 
 Fill = Literal["normal", "integer", "nonfinite", "extreme"]
 
@@ -25,6 +25,7 @@ class Problem:
     odd_strides: modes of extent 1 get a stride that no rule would allow, since it must not matter.
     zero: scalars that are zero; an input that then must not be read is filled with NaN.
     special: scalars that are not finite.
+    in_place: an output that may be an input is that input.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Problem:
     zero: tuple[str, ...] = ()
     repeats: int = 0  # at most so many launches; 0: as many as asked for
     special: tuple[str, ...] = ()
+    in_place: bool = False
 
     @property
     def extents(self) -> dict[str, int]:
@@ -59,6 +61,19 @@ class Case:
     resident: int
     seeds: tuple[int, ...]
     only: tuple[int, ...] = ()
+
+
+def shared(arguments: Iterable[Argument], problem: Problem) -> dict[str, Argument]:
+    """Return what lies in one place on a problem that is computed in place: the input's name, and the output.
+
+    The output comes with the alignment that both need.
+    """
+    every = {argument.name: argument for argument in arguments}
+    return {
+        output.in_place: replace(output, alignment=max(output.alignment, every[output.in_place].alignment))
+        for output in every.values()
+        if problem.in_place and output.in_place
+    }
 
 
 def shape_of(argument: Argument, extents: Mapping[str, int]) -> tuple[int, ...]:

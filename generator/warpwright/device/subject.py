@@ -14,7 +14,7 @@ from warpwright.families import workload
 from warpwright.families.running import Workload
 from warpwright.plan.types import Argument, Plan
 
-__all__ = ["DeviceLostError", "LaunchRefusedError", "Subject", "bands", "launch", "load_subject"]
+__all__ = ["DeviceLostError", "LaunchRefusedError", "Subject", "bands", "in_place", "launch", "load_subject"]
 
 
 class LaunchRefusedError(Exception):
@@ -70,6 +70,18 @@ def launch(
         backend.synchronize()
     except Exception as error:
         raise DeviceLostError(f"{problem.name}: {type(error).__name__}: {error}") from error
+
+
+def in_place(
+    same: Mapping[str, Argument], inputs: Mapping[str, GuardedBuffer], outputs: Mapping[str, GuardedBuffer]
+) -> dict[str, GuardedBuffer]:
+    """Put inputs into the outputs that stand in their place, and return those by the inputs' names.
+
+    same: as `problem.shared` says. The inputs' own buffers keep what they held, for the reference.
+    """
+    for name, output in same.items():
+        outputs[output.name].view[...] = inputs[name].view
+    return {name: outputs[output.name] for name, output in same.items()}
 
 
 def bands(backend: Backend, written: GuardedBuffer, repeat: int) -> list[str]:

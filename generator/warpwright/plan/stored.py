@@ -7,20 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpwright.families import workload
-from warpwright.plan.types import Argument, Barrier, Buffer, Constant, Copy, KernelPlan, Mma, Plan, Role, Violation
+from warpwright.plan import types
+from warpwright.plan.types import Plan
 
 __all__ = ["PlanError", "plan_from_json"]
 
 _PARTS: Mapping[str, type] = {
-    "arguments": Argument,
-    "barriers": Barrier,
-    "buffers": Buffer,
-    "constants": Constant,
-    "copies": Copy,
-    "kernels": KernelPlan,
-    "mmas": Mma,
-    "roles": Role,
-    "violations": Violation,
+    "arguments": types.Argument,
+    "barriers": types.Barrier,
+    "buffers": types.Buffer,
+    "constants": types.Constant,
+    "copies": types.Copy,
+    "kernels": types.KernelPlan,
+    "limits": types.Limit,
+    "mmas": types.Mma,
+    "roles": types.Role,
+    "violations": types.Violation,
 }
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Literal
 
 __all__ = [
-    "Argument", "ArgumentRole", "Barrier", "Buffer", "Constant", "Copy", "KernelPlan", "Mma", "Plan", "Role", "Space",
-    "Swizzle", "Violation",
+    "Argument", "ArgumentRole", "Barrier", "Buffer", "Constant", "Copy", "KernelPlan", "Limit", "Mma", "Plan", "Role",
+    "Space", "Swizzle", "Violation",
 ]  # fmt: skip
 
 Swizzle = Literal["none", "32B", "64B", "128B"]
@@ -141,10 +142,24 @@ class Argument:
     alignment: int = 16  # bytes, of the base and of every stride but the contiguous one
     meaning: str = ""
     largest_extent: int = 2**31 - 1
+    in_place: str = ""  # of an output: the input that it may be exactly, element for element
 
     @property
     def output(self) -> bool:
         return self.role == "output"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a kernel counts of a problem, and the most that it can: `modes` gives how much of each makes one."""
+
+    what: str
+    modes: tuple[tuple[str, int], ...]
+    most: int
+
+    def count(self, extents: Mapping[str, int]) -> int:
+        """The product over the modes of their extents over what makes one, rounded up."""
+        return prod(-(-extents[mode] // unit) for mode, unit in self.modes)
 
 
 @dataclass(frozen=True)
@@ -197,10 +212,17 @@ class Plan:
     kernels: tuple[KernelPlan, ...] = ()  # in the order of their launches
     constants: tuple[Constant, ...] = ()
     arguments: tuple[Argument, ...] = ()
+    limits: tuple[Limit, ...] = ()  # of a problem: beyond them the checked call refuses, and a raw one's launch fails
 
     @property
     def legal(self) -> bool:
         return not self.violations
+
+    def exceeded(self, extents: Mapping[str, int]) -> Limit | None:
+        """Return the first limit that a problem of these extents exceeds, those of single arguments included."""
+        each = {mode: a.largest_extent for a in self.arguments for mode in a.shape if mode in extents}
+        limits = (*(Limit(f"along {mode}", ((mode, 1),), most) for mode, most in each.items()), *self.limits)
+        return next((limit for limit in limits if limit.count(extents) > limit.most), None)
 
     @property
     def main(self) -> KernelPlan:

@@ -74,6 +74,10 @@ D_ALIGNMENT = TMA_ALIGNMENT // D_BYTES  # in elements
 EDGE_WIDTH = WARPGROUP // MMA_M  # threads for each of a subtile's rows
 EDGE_STEPS = -(-D_ALIGNMENT // EDGE_WIDTH)  # that store an edge
 EPILOGUE_BARRIER_ID = 1  # + consumer; 0 is sync_threads
+MOST_TILES = (2**31 - 1) // 2  # cluster tiles that 32 bits count, and a step of the walk beyond
+LARGEST_M = (2**31 - 1) // (TILE_M * CLUSTER_M) * (TILE_M * CLUSTER_M)  # of whole tiles
+LARGEST_N = (2**31 - 1) // TILE_N * TILE_N  # of whole tiles
+LARGEST_K = (2**31 - 1) // TILE_K * TILE_K  # of whole tiles
 
 
 def smem_layout(kind, dtype, shape, order):
@@ -164,9 +168,12 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, max_clusters: Int32, st
     d_tma = cpasync.make_tiled_tma_atom(store, d_whole, d_layout, (MMA_M, SUBTILE_N))
 
     clusters = (cute.ceil_div(m, TILE_M * CLUSTER_M), cute.ceil_div(n, TILE_N), batches)
-    cluster_tiles = cute.size(clusters)
     k_tiles = cute.ceil_div(k, TILE_K)
-    if cluster_tiles > 0:
+    # What 32 bits do not count is launched with no CTA at all: an error of the launch, and not another problem.
+    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MOST_TILES + 1) * batches
+    countable = tiles <= MOST_TILES and m <= LARGEST_M and n <= LARGEST_N and k <= LARGEST_K
+    cluster_tiles = Int32(cutlass.select_(countable, tiles, Int64(0)))
+    if tiles > 0:
         gemm_kernel(a_tma, b_tma, d_tma, d_mnl, clusters, cluster_tiles, k_tiles).launch(
             grid=(CLUSTER_M * cutlass.min(cluster_tiles, max_clusters), 1, 1),
             block=(THREADS, 1, 1),
@@ -189,10 +196,11 @@ def tile_of(cluster_tile: Int32, clusters: cute.Shape, cta_m: Int32):
     per_batch = m_clusters * n_clusters
     batch = cluster_tile // per_batch
     within = cluster_tile % per_batch
-    band = within // (GROUP * n_clusters)
-    within -= band * GROUP * n_clusters
-    width = cutlass.min(GROUP, m_clusters - band * GROUP)
-    m_tile = band * GROUP + within % width
+    group = cutlass.min(GROUP, m_clusters)  # so that a band has no more tiles than 32 bits count
+    band = within // (group * n_clusters)
+    within -= band * group * n_clusters
+    width = cutlass.min(group, m_clusters - band * group)
+    m_tile = band * group + within % width
     n_tile = within // width
     return m_tile * CLUSTER_M + cta_m, n_tile, batch
 

@@ -60,6 +60,10 @@ STAGE_BYTES = (TILE_M + TILE_N) * TILE_K * AB_BYTES  # of A and B in one stage
 EMPTY_ARRIVALS = CONSUMERS  # warpgroups that read a stage
 SUBTILES_N = TILE_N // SUBTILE_N  # of one tile
 AB_ALIGNMENT = TMA_ALIGNMENT // AB_BYTES  # in elements
+MOST_TILES = (2**31 - 1) // 2  # cluster tiles that 32 bits count, and a step of the walk beyond
+LARGEST_M = (2**31 - 1) // TILE_M * TILE_M  # of whole tiles
+LARGEST_N = (2**31 - 1) // TILE_N * TILE_N  # of whole tiles
+LARGEST_K = (2**31 - 1) // TILE_K * TILE_K  # of whole tiles
 
 
 def smem_layout(kind, dtype, shape, order):
@@ -138,9 +142,12 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, bias_n: cute.Tensor, ma
     b_tma = cpasync.make_tiled_tma_atom(load, b_nkl, b_layout, (TILE_N, TILE_K))
 
     clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
-    cluster_tiles = cute.size(clusters)
     k_tiles = cute.ceil_div(k, TILE_K)
-    if cluster_tiles > 0:
+    # What 32 bits do not count is launched with no CTA at all: an error of the launch, and not another problem.
+    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MOST_TILES + 1) * batches
+    countable = tiles <= MOST_TILES and m <= LARGEST_M and n <= LARGEST_N and k <= LARGEST_K
+    cluster_tiles = Int32(cutlass.select_(countable, tiles, Int64(0)))
+    if tiles > 0:
         gemm_kernel(a_tma, b_tma, d_mnl, bias_n, clusters, cluster_tiles, k_tiles).launch(
             grid=(cutlass.min(cluster_tiles, max_clusters), 1, 1),
             block=(THREADS, 1, 1),
@@ -162,10 +169,11 @@ def tile_of(cluster_tile: Int32, clusters: cute.Shape):
     per_batch = m_clusters * n_clusters
     batch = cluster_tile // per_batch
     within = cluster_tile % per_batch
-    band = within // (GROUP * n_clusters)
-    within -= band * GROUP * n_clusters
-    width = cutlass.min(GROUP, m_clusters - band * GROUP)
-    m_tile = band * GROUP + within % width
+    group = cutlass.min(GROUP, m_clusters)  # so that a band has no more tiles than 32 bits count
+    band = within // (group * n_clusters)
+    within -= band * group * n_clusters
+    width = cutlass.min(group, m_clusters - band * group)
+    m_tile = band * group + within % width
     n_tile = within // width
     return m_tile, n_tile, batch
 

@@ -69,6 +69,10 @@ D_ALIGNMENT = TMA_ALIGNMENT // D_BYTES  # in elements
 EDGE_WIDTH = WARPGROUP // MMA_M  # threads for each of a subtile's rows
 EDGE_STEPS = -(-D_ALIGNMENT // EDGE_WIDTH)  # that store an edge
 EPILOGUE_BARRIER_ID = 1  # 0 is sync_threads
+MOST_TILES = 2**31 - 1  # cluster tiles that 32 bits count
+LARGEST_M = (2**31 - 1) // TILE_M * TILE_M  # of whole tiles
+LARGEST_N = (2**31 - 1) // (TILE_N * CLUSTER_N) * (TILE_N * CLUSTER_N)  # of whole tiles
+LARGEST_K = (2**31 - 1) // TILE_K * TILE_K  # of whole tiles
 
 
 def smem_layout(kind, dtype, shape, order):
@@ -156,9 +160,12 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, stream):
     d_tma = cpasync.make_tiled_tma_atom(store, d_whole, d_layout, (MMA_M, SUBTILE_N))
 
     clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N * CLUSTER_N), batches)
-    cluster_tiles = cute.size(clusters)
     k_tiles = cute.ceil_div(k, TILE_K)
-    if cluster_tiles > 0:
+    # What 32 bits do not count is launched with no CTA at all: an error of the launch, and not another problem.
+    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MOST_TILES + 1) * batches
+    countable = tiles <= MOST_TILES and m <= LARGEST_M and n <= LARGEST_N and k <= LARGEST_K
+    cluster_tiles = Int32(cutlass.select_(countable, tiles, Int64(0)))
+    if tiles > 0:
         gemm_kernel(a_tma, b_tma, d_tma, d_mnl, clusters, k_tiles).launch(
             grid=(cluster_tiles, CLUSTER_N, 1),
             block=(THREADS, 1, 1),
@@ -181,10 +188,11 @@ def tile_of(cluster_tile: Int32, clusters: cute.Shape, cta_n: Int32):
     per_batch = m_clusters * n_clusters
     batch = cluster_tile // per_batch
     within = cluster_tile % per_batch
-    band = within // (GROUP * m_clusters)
-    within -= band * GROUP * m_clusters
-    width = cutlass.min(GROUP, n_clusters - band * GROUP)
-    n_tile = band * GROUP + within % width
+    group = cutlass.min(GROUP, n_clusters)  # so that a band has no more tiles than 32 bits count
+    band = within // (group * m_clusters)
+    within -= band * group * m_clusters
+    width = cutlass.min(group, n_clusters - band * group)
+    n_tile = band * group + within % width
     m_tile = within // width
     return m_tile, n_tile * CLUSTER_N + cta_n, batch
 

@@ -73,6 +73,10 @@ D_BYTES = 4  # of an element of D
 D_ALIGNMENT = TMA_ALIGNMENT // D_BYTES  # in elements
 EPILOGUE_BARRIER_ID = 1  # + consumer; 0 is sync_threads
 MMA_ORDER_BARRIER_ID = 4  # + consumer
+MOST_TILES = (2**31 - 1) // 3  # cluster tiles that 32 bits count, and two steps of the walk beyond
+LARGEST_M = (2**31 - 1) // TILE_M * TILE_M  # of whole tiles
+LARGEST_N = (2**31 - 1) // TILE_N * TILE_N  # of whole tiles
+LARGEST_K = (2**31 - 1) // TILE_K * TILE_K  # of whole tiles
 
 
 def smem_layout(kind, dtype, shape, order):
@@ -159,9 +163,12 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, max_clusters: Int32, st
     d_tma = cpasync.make_tiled_tma_atom(store, d_whole, d_layout, (MMA_M, SUBTILE_N))
 
     clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
-    cluster_tiles = cute.size(clusters)
     k_tiles = cute.ceil_div(k, TILE_K)
-    if cluster_tiles > 0:
+    # What 32 bits do not count is launched with no CTA at all: an error of the launch, and not another problem.
+    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MOST_TILES + 1) * batches
+    countable = tiles <= MOST_TILES and m <= LARGEST_M and n <= LARGEST_N and k <= LARGEST_K
+    cluster_tiles = Int32(cutlass.select_(countable, tiles, Int64(0)))
+    if tiles > 0:
         gemm_kernel(a_tma, b_tma, d_tma, d_mnl, clusters, cluster_tiles, k_tiles).launch(
             grid=(cutlass.min(cluster_tiles, max_clusters), 1, 1),
             block=(THREADS, 1, 1),
@@ -183,10 +190,11 @@ def tile_of(cluster_tile: Int32, clusters: cute.Shape):
     per_batch = m_clusters * n_clusters
     batch = cluster_tile // per_batch
     within = cluster_tile % per_batch
-    band = within // (GROUP * n_clusters)
-    within -= band * GROUP * n_clusters
-    width = cutlass.min(GROUP, m_clusters - band * GROUP)
-    m_tile = band * GROUP + within % width
+    group = cutlass.min(GROUP, m_clusters)  # so that a band has no more tiles than 32 bits count
+    band = within // (group * n_clusters)
+    within -= band * group * n_clusters
+    width = cutlass.min(group, m_clusters - band * group)
+    m_tile = band * group + within % width
     n_tile = within // width
     return m_tile, n_tile, batch
 
@@ -244,14 +252,14 @@ def gemm_kernel(
         if warp_idx < PRODUCER_WARP + PRODUCER_WARPS:
             a_dst, a_src = tma_partition(a_tma, (TILE_M, TILE_K), a_smem)
             b_dst, b_src = tma_partition(b_tma, (TILE_N, TILE_K), b_smem)
-            turn = warp_idx - PRODUCER_WARP
+            turn = warp_idx - PRODUCER_WARP  # k-tiles until this warp's next one
             # The first wait on an empty barrier is for the phase before its first, which is complete.
             producer_state = make_pipeline_state(PipelineUserType.Producer, STAGES)
             cluster_tile = first_tile
             while cluster_tile < cluster_tiles:
                 m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
                 for k_tile in cutlass.range(k_tiles, unroll=1):
-                    if producer_state.count % PRODUCER_WARPS == turn:
+                    if turn == 0:
                         cute.arch.mbarrier_wait(ab_empty + producer_state.index, producer_state.phase)
                         full = ab_full + producer_state.index
                         with cute.arch.elect_one():
@@ -261,6 +269,8 @@ def gemm_kernel(
                         cute.copy(a_tma.atom, a_box, a_stage, tma_bar_ptr=full)
                         b_box, b_stage = b_src[None, n_tile, k_tile, batch], b_dst[None, producer_state.index]
                         cute.copy(b_tma.atom, b_box, b_stage, tma_bar_ptr=full)
+                        turn = Int32(PRODUCER_WARPS)
+                    turn -= 1
                     producer_state.advance()
                 cluster_tile += tile_step
 

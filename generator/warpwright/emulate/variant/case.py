@@ -109,6 +109,8 @@ class Prepared:
 
     def _compare(self, out: Operand, findings: list[Finding]) -> Agreement:
         counts = self.operands.writes(out)
+        if out.before is not None and counts.max(initial=0) > 1:  # the machine asks this of outputs alone
+            findings.append(Finding("written-twice", f"bytes of {out.argument.name}, in place, are written again"))
         due = [int(np.count_nonzero(counts[part.of(out.argument)])) for part in self.parts]
         sizes = [counts[part.of(out.argument)].size for part in self.parts]
         incomplete = False

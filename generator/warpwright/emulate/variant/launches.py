@@ -97,14 +97,26 @@ def launches(
 
 
 def huge(plan: Plan, host: Host, entries: Sequence[Entry]) -> list[tuple[Case, Launches]]:
-    """Launch, and do not run, the family's huge problems. Raises CaptureError."""
+    """Launch, and do not run, the family's huge problems; those beyond a limit of the plan must be refused. Raises
+    CaptureError."""
     found = []
     for case in workload(plan.family).huge(plan):
+        values, problem = _imagined(plan, case), dict(case.problem.sizes)
+        beyond = plan.exceeded(problem)
+        text = ""
         try:
-            found.append((case, launches(plan, host, entries, case, _imagined(plan, case))))
+            if beyond is None:
+                found.append((case, launches(plan, host, entries, case, values)))
+            else:
+                host(values)
+                count = f"{beyond.count(problem)} {beyond.what}, of which it counts at most {beyond.most}"
+                text = f"the host function takes the problem {problem}: {count}"
         except HostError as error:
-            text = f"the host function refuses the problem {dict(case.problem.sizes)}: {error}"
-            found.append((case, Launches((), (Finding("launch", text, about="refused"),), (), False)))
+            if beyond is None:
+                text = f"the host function refuses the problem {problem}: {error}"
+        if text:
+            about = f"beyond {beyond.what}" if beyond else "refused"
+            found.append((case, Launches((), (Finding("launch", text, about=about),), (), False)))
     return found
 
 

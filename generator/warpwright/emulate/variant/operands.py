@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from warpwright.build.launch_capture import TensorValue
-from warpwright.device.problem import Problem, shape_of
+from warpwright.device.problem import Problem, shape_of, shared
 from warpwright.device.tensors import layout, quiet_nan
 from warpwright.device.xp import Array, NumpyXp
 from warpwright.dtypes import dtype
@@ -28,7 +28,10 @@ _PART = 1 << 22
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor or vector argument: `raw` is all of its memory, `view` its elements (bits) in the argument's shape."""
+    """A tensor or vector argument: `raw` is all of its memory, `view` its elements (bits) in the argument's shape.
+
+    An output that is an input has the input's memory; `before` is what that held.
+    """
 
     argument: Argument
     address: int
@@ -36,6 +39,8 @@ class Operand:
     view: Array
     strides: tuple[int, ...]  # elements
     regions: tuple[tuple[slice, ...], ...] = ()  # of a tensor that is there in part: what of it is filled and due
+    buffer: str = ""  # in memory, where it is another argument's
+    before: Array | None = None
 
     @property
     def value(self) -> TensorValue:
@@ -64,19 +69,27 @@ class Operands:
         return [operand for operand in self.tensors.values() if operand.argument.role in roles]
 
     def poison(self) -> None:
-        """Make everything that is written unwritten again."""
+        """Make everything that is written unwritten again, and inputs what they were."""
         for operand in self.of_role("output", "workspace"):
+            if operand.before is not None:
+                operand.raw[...] = operand.before
+                self.written(operand)[...] = 0
+                continue
             poison = dtype(operand.argument.dtype).poison
             for region in operand.regions:
                 operand.view[region] = poison
                 self.writes(operand)[region] = 0
             if not operand.regions:
                 operand.raw[...] = poison
-                self.memory.buffers[operand.argument.name].writes[...] = 0
+                self.written(operand)[...] = 0
+
+    def written(self, operand: Operand) -> Array:
+        """How often each byte of an operand's memory was written."""
+        return self.memory.buffers[operand.buffer or operand.argument.name].writes
 
     def writes(self, operand: Operand) -> Array:
         """How often each byte of an operand's elements was written, (*shape, element bytes)."""
-        counts = self.memory.buffers[operand.argument.name].writes
+        counts = self.written(operand)
         size = dtype(operand.argument.dtype).bytes
         shape = (*operand.view.shape, size)
         strides = (*(s * size for s in operand.strides), 1)
@@ -92,7 +105,7 @@ class Operands:
         if operand.regions:
             counts = self.writes(operand)
             return sum(int(np.count_nonzero(counts[region])) for region in operand.regions)
-        return int(np.count_nonzero(self.memory.buffers[operand.argument.name].writes))
+        return int(np.count_nonzero(self.written(operand)))
 
 
 def place(plan: Plan, problem: Problem, seed: int, parts: Sequence[Mapping[str, slice]] = ({},)) -> Operands:
@@ -102,12 +115,18 @@ def place(plan: Plan, problem: Problem, seed: int, parts: Sequence[Mapping[str, 
     """
     xp, family, found = NumpyXp(), workload(plan.family), Operands(GlobalMemory())
     found.scalars |= family.scalars(plan, problem)
-    unread, top = family.unread(plan, problem), 1 << 32
-    for argument in plan.arguments:
+    unread, top, same = family.unread(plan, problem), 1 << 32, shared(plan.arguments, problem)
+    for argument in sorted(plan.arguments, key=lambda each: bool(each.in_place)):
         if argument.kind == "scalar":
             continue
+        if same and argument.in_place:
+            source = found.tensors[argument.in_place]
+            found.tensors[argument.name] = replace(
+                source, argument=argument, buffer=argument.in_place, before=source.raw.copy()
+            )
+            continue
         shape = shape_of(argument, problem.extents)
-        strides = layout(argument, problem.extents, problem.padding, problem.odd_strides)
+        strides = layout(same.get(argument.name, argument), problem.extents, problem.padding, problem.odd_strides)
         element = dtype(argument.dtype)
         reach = 0 if 0 in shape else 1 + sum((e - 1) * s for e, s in zip(shape, strides, strict=True))
         large = reach * element.bytes >= (_PART if {} not in parts else SPARSE)
@@ -122,9 +141,10 @@ def place(plan: Plan, problem: Problem, seed: int, parts: Sequence[Mapping[str, 
                 view[region] = quiet_nan(argument)
             elif argument.role == "input":
                 view[region] = family.inputs(xp, plan, argument, _of_part(problem, part), seed)
-        address = top + argument.alignment
+        address = top + same.get(argument.name, argument).alignment
         runs = _runs(argument, shape, strides) if large else None
-        found.memory.add(argument.name, raw, _access(plan, argument), address, runs)
+        access = "inout" if argument.name in same else _access(plan, argument)
+        found.memory.add(argument.name, raw, access, address, runs)
         found.tensors[argument.name] = Operand(argument, address, raw, view, strides, regions if large else ())
         top = (address + raw.nbytes + 0x1FFF) & ~0xFFF
     return found

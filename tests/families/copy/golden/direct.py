@@ -48,6 +48,7 @@ SLICE_ELEMENTS = STAGE_ELEMENTS // CONSUMER_WARPS  # one warp's part of a stage
 VECTOR = 16 // max(X_BYTES, Y_BYTES)  # elements of 16 bytes of the wider dtype: what a lane moves at once
 GRAIN = 16 // min(X_BYTES, Y_BYTES)  # elements that fill whole 16 bytes of x and of y: the unit of bulk copies
 VECTORS = SLICE_ELEMENTS // (LANES * VECTOR)  # of a lane in one stage
+MOST_CHUNKS = (2**31 - 1) // (PRODUCER_WARPS + 1)  # that 32 bits count, and a step of every producer beyond
 
 
 def shared_storage(x_layout):
@@ -72,10 +73,12 @@ def copy(x: cute.Tensor, y: cute.Tensor, alpha: Float32, max_ctas: Int32, stream
     elements = cute.size(x)  # Int64, unlike x.shape[0]
     # Bulk copies move whole 16 bytes of x and of y; what is left behind the last whole ones is copied by threads.
     whole = elements // GRAIN * GRAIN
-    chunks = Int32(cute.ceil_div(whole, STAGE_ELEMENTS))
+    chunks = cute.ceil_div(whole, STAGE_ELEMENTS)
+    # What 32 bits do not count is launched with no CTA at all: an error of the launch, and not another problem.
+    ctas = Int32(cutlass.select_(chunks <= MOST_CHUNKS, cutlass.max(chunks, Int64(1)), Int64(0)))
     if elements > 0:
-        copy_kernel(x, y, alpha, whole, chunks).launch(
-            grid=(cutlass.min(cutlass.max(chunks, 1), max_ctas), 1, 1),
+        copy_kernel(x, y, alpha, whole, Int32(chunks)).launch(
+            grid=(cutlass.min(ctas, max_ctas), 1, 1),
             block=(THREADS, 1, 1),
             min_blocks_per_mp=1,
             stream=stream,

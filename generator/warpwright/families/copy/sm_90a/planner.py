@@ -20,9 +20,6 @@ from warpwright.point import Point
 
 __all__ = ["plan"]
 
-#: Chunks are counted in 32 bits, with room for one step of every CTA beyond the last.
-_MOST_CHUNKS = 2**30
-
 
 def plan(point: Point) -> Plan:
     """Plan one point; an illegal one comes back with its violations and empty tables."""
@@ -52,7 +49,7 @@ def plan(point: Point) -> Plan:
         entry="copy",
         kernels=(kernel,),
         constants=constants(s),
-        arguments=_arguments(s.computed.x.name, s.computed.y.name, _MOST_CHUNKS * s.stage_elements),
+        arguments=_arguments(s.computed.x.name, s.computed.y.name, s.most_chunks * s.stage_elements),
     )
 
 
@@ -100,7 +97,7 @@ def _arguments(x: str, y: str, most: int) -> tuple[Argument, ...]:
     alignment = SM90A.tma_alignment
     return (
         Argument("x", "vector", x, ("N",), "N", "input", alignment, "what is copied", most),
-        Argument("y", "vector", y, ("N",), "N", "output", alignment, "alpha x", most),
+        Argument("y", "vector", y, ("N",), "N", "output", alignment, "alpha x", most, in_place="x" if x == y else ""),
         Argument("alpha", "scalar", "f32", meaning="alpha, by which x is multiplied"),
         Argument("max_ctas", "scalar", "i32", role="grid_limit", meaning="CTAs that the device holds at once"),
     )

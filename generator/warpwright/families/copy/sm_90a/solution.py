@@ -62,6 +62,7 @@ class Solution(NamedTuple):
     fitting_stages: int  # the largest ring that fits; 0 where not even one stage does
     stages: int
     shared_bytes: int
+    most_chunks: int  # that 32 bits count, and a step of every producer of every CTA beyond them
 
 
 def solve(point: Point) -> Solution:
@@ -102,6 +103,7 @@ def solve(point: Point) -> Solution:
         fitting_stages=fitting,
         stages=stages,
         shared_bytes=size(x_stage, out, stages),
+        most_chunks=(2**31 - 1) // (design.producer_warps + 1),
     )
 
 

@@ -26,6 +26,7 @@ def small(plan: Plan) -> list[Case]:
     e = d.stage_elements
     # Through the ring twice and a bit, and through the slots of the way out.
     far = 2 * max(d.stages, d.slots) + 1
+    in_place = of_length("in_place", far * e + e // 2 + 5 * g + 1, fill="integer", in_place=True)
     return [
         Case(of_length("empty", 0), 2, 0, (1,)),
         Case(of_length("one", 1), 2, 0, (1,)),
@@ -39,6 +40,8 @@ def small(plan: Plan) -> list[Case]:
         # Several CTAs in flight, some with a chunk more than others; the last one ends within a warp's slice.
         Case(of_length("ragged", 4 * e + e // 2 + 5 * g + 1), 3, 0, (1, 2)),
         Case(of_length("ring", far * e + 5, fill="integer"), 1, 1, (1, 2)),
+        # y is x: two CTAs load ahead of what they store.
+        *([Case(in_place, 2, 0, (1, 2))] if any(argument.in_place for argument in plan.arguments) else ()),
         _walk(plan),
     ]
 
@@ -57,5 +60,5 @@ def _walk(plan: Plan) -> Case:
 
 def compared(cases: Sequence[Case]) -> list[Case]:
     """Return those on which a device is compared with the emulator: whole and ragged ones, NaN and infinities."""
-    chosen = ("ring", "ragged", "nonfinite", "alpha_zero")
+    chosen = ("ring", "ragged", "nonfinite", "alpha_zero", "in_place")
     return [replace(case, seeds=case.seeds[:1]) for case in cases if case.problem.name in chosen]

@@ -32,7 +32,7 @@ def launched(plan: Plan, problem: Problem, clusters: int, scalars: Mapping[str, 
 
 
 def huge(plan: Plan) -> list[Case]:
-    """Return the problems: lengths around 2^31 and 2^32, and as long as 32 bits number the chunks."""
-    stage = plan.design.stage_elements
-    lengths = [2**31 - 1, 2**31 + 4099, 2**32 - 1, 2**32 + 4099, 2**33 + 5, (2**31 - 1) * stage - stage // 2 - 1]
+    """Return the problems: lengths around 2^31 and 2^32, as long as 32 bits number the chunks, and a chunk longer."""
+    stage, most = plan.design.stage_elements, plan.arguments[0].largest_extent
+    lengths = [2**31 - 1, 2**31 + 4099, 2**32 - 1, 2**32 + 4099, 2**33 + 5, most - stage // 2 - 1, most, most + stage]
     return [Case(of_length(f"huge_{n}", n), _LIMIT, 0, ()) for n in lengths]

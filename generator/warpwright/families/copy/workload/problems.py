@@ -22,15 +22,17 @@ def of_length(
     zero: tuple[str, ...] = (),
     repeats: int = 0,
     special: tuple[str, ...] = (),
+    in_place: bool = False,
 ) -> Problem:
     """Return the problem y (n) = alpha x (n)."""
-    return Problem(name, (("N", n),), fill, zero=zero, repeats=repeats, special=special)
+    return Problem(name, (("N", n),), fill, zero=zero, repeats=repeats, special=special, in_place=in_place)
 
 
 def standard(plan: Plan) -> list[Problem]:
     """Return the standard problems, cheap ones first."""
     d, g, problem = plan.design, grain(plan), of_length
     e, resident = d.stage_elements, _SMS * d.ctas_per_sm
+    in_place = [problem("in_place", 3 * resident * e - g + 1, fill="integer", in_place=True)]
     return [
         problem("empty", 0),
         problem("one", 1),
@@ -50,6 +52,8 @@ def standard(plan: Plan) -> list[Problem]:
         problem("one_chunk_each_more", resident * e + g, fill="integer"),
         # More chunks than a ring per CTA, so that every stage is used again.
         problem("rounds", (2 * d.stages + 1) * resident * e - g + 1),
+        # y, which is x, is stored behind chunks that are on their way.
+        *(in_place if any(argument.in_place for argument in plan.arguments) else ()),
         problem("large", 2**27 + 13, fill="integer"),
         # Offsets no longer fit into 32 bits, neither in bytes nor in elements.
         problem("beyond_2_31", 2**31 + 4099, repeats=2),

@@ -30,7 +30,7 @@ class _Copy:
         return problems.standard(plan)
 
     def cases(self, plan: Plan) -> list[Case]:
-        return [*cases.small(plan), far.far(plan)]
+        return [*cases.small(plan), far.far(plan), far.most(plan)]
 
     def compared(self, plan: Plan) -> list[Case]:
         return cases.compared(self.cases(plan))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from warpwright.archs import SM90A
+from warpwright.families.gemm.sm_90a.limits import largest_extents, most_tiles, walk
 from warpwright.families.gemm.sm_90a.ring import ALIGNMENT
 from warpwright.families.gemm.sm_90a.solution import Solution
 from warpwright.families.gemm.sm_90a.tiles import LANES, MMA_M, WARPGROUP, WARPS
@@ -20,7 +21,8 @@ _constant = functools.lru_cache(maxsize=16384)(types.Constant)
 
 def constants(s: Solution) -> tuple[Constant, ...]:
     """Return the constants in the order in which a reader needs them; a count of one has no name."""
-    return (*_machine(), *_tile(s), *_warps(s), *_stages(s), *_subtiles(s), *_interface(s), *_named_barriers(s))
+    parts = _tile(s), _warps(s), _stages(s), _subtiles(s), _interface(s), _named_barriers(s), _largest(s)
+    return (*_machine(), *(constant for part in parts for constant in part))
 
 
 @functools.cache
@@ -185,6 +187,20 @@ def _named_barriers(s: Solution) -> list[Constant]:
         found.append(_constant("MMA_ORDER_BARRIER_ID", MMA_ORDER_BARRIER_ID, "+ consumer"))
         if s.computed.tile_operands:
             found.append(_constant("C_ORDER_BARRIER_ID", C_ORDER_BARRIER_ID, "+ consumer"))
+    return found
+
+
+def _largest(s: Solution) -> list[Constant]:
+    """What 32 bits count; the checked call names the limit, the function's launch fails beyond it."""
+    a, steps = s.asked, walk(s.asked)
+    divisor = max(steps, a.cluster_m)
+    beyond = {1: "", 2: ", and a step of the walk beyond", 3: ", and two steps of the walk beyond"}[steps]
+    note, last = f"cluster tiles that 32 bits count{beyond}", "2**31 - 1"
+    found = [_constant("MOST_TILES", most_tiles(a), note, f"({last}) // {divisor}" if divisor > 1 else last)]
+    for mode, most in largest_extents(a).items():
+        clustered = mode in "MN" and (a.cluster_m if mode == "M" else a.cluster_n) > 1
+        unit = f"(TILE_{mode} * CLUSTER_{mode})" if clustered else f"TILE_{mode}"
+        found.append(_constant(f"LARGEST_{mode}", most, "of whole tiles", f"({last}) // {unit} * {unit}"))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 from warpwright.archs import SM90A
 from warpwright.dtypes import dtype
@@ -34,7 +35,11 @@ def arguments(computed: Computed, by_tma: bool, persistent: bool) -> tuple[Argum
             if kind == "tile"
         ]
     aligned = tma if by_tma else computed.d.bytes
-    found.append(matrix("d", computed.d, ("L", "M", "N"), "D, the output", "output", aligned))
+    # A tile of C has landed before the same tile of D is stored, and no other CTA reads it: D may be C.
+    same = computed.read is computed.d
+    tile = next((argument for _, kind, argument in operands if kind == "tile"), "") if same else ""
+    d = matrix("d", computed.d, ("L", "M", "N"), "D, the output", "output", aligned)
+    found.append(replace(d, in_place=tile))
     for step, kind, argument in operands:
         if kind in ("vector_m", "vector_n"):
             extent, size = kind[-1].upper(), dtype(step.dtype).bytes

@@ -13,6 +13,7 @@ from warpwright.families.gemm.sm_90a.budgets import BUDGET
 from warpwright.families.gemm.sm_90a.constants import constants
 from warpwright.families.gemm.sm_90a.interface import arguments
 from warpwright.families.gemm.sm_90a.label import label
+from warpwright.families.gemm.sm_90a.limits import limits
 from warpwright.families.gemm.sm_90a.ring import buffers, size
 from warpwright.families.gemm.sm_90a.shapes import SHAPE
 from warpwright.families.gemm.sm_90a.solution import Solution, solve
@@ -59,6 +60,7 @@ def plan(point: Point) -> Plan:
         kernels=(kernel,),
         constants=constants(solution),
         arguments=arguments(solution.computed, a.by_tma, a.persistent),
+        limits=limits(a),
     )
     return found
 

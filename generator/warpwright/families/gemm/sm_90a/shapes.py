@@ -93,7 +93,7 @@ def _(s: Solution) -> Finding:
 
 @SHAPE.add("scheduler.group", "design.scheduler.group")
 def _(s: Solution) -> Finding:
-    """a band is at most 1024 clusters wide: no L2 holds more, and its tile index stays within 32 bits"""
+    """a band is at most 1024 clusters wide: no L2 holds more"""
     group = s.asked.group
     return None if group <= _MAX_GROUP else (group, _MAX_GROUP, _MAX_GROUP)
 

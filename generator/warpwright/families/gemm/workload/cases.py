@@ -72,6 +72,11 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
         case("extreme", edge.extents(extreme, across - extreme_short), k + 5, 2, fill="extreme"),
         _walk(t, edge),
     ]
+    if any(argument.in_place for argument in plan.arguments):
+        # C is D: two clusters load and store side by side, ahead of each other.
+        extents = edge.extents(along + edge.mixed(0), 2 * across + half + 1)
+        cases.append(replace(case("in_place", extents, k + 5, 1, 2, fill="integer", padding=1, in_place=True),
+                             clusters=2, resident=2))  # fmt: skip
     for scalar in sorted({*switches}):
         cases.append(case(f"{scalar}_zero", edge.extents(edge.tail(next(ends)), half + 1), k, 3, zero=(scalar,)))
     for scalar in sorted({*scalars} - {*switches}):
@@ -129,6 +134,8 @@ def compared(cases: Sequence[Case]) -> list[Case]:
         if given.name == "k_long":
             sizes = tuple((mode, _LONG_K if mode == "K" else extent) for mode, extent in given.sizes)
             given = replace(given, name="k_long_normal", sizes=sizes, fill="normal")
-        if given.name in ("tiles", "ragged", "k_long_normal", "extreme") or (given.zero and given.fill == "normal"):
+        if given.name in ("tiles", "ragged", "k_long_normal", "extreme", "in_place") or (
+            given.zero and given.fill == "normal"
+        ):
             chosen.append(replace(case, problem=given, seeds=case.seeds[:1]))
     return chosen

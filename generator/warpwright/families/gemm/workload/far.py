@@ -1,13 +1,14 @@
-"""A GEMM whose rows and batches lie so far apart that no offset of its output fits into 32 bits."""
+"""GEMMs at the end of 32 bits: no offset of the output fits into them; the tiles are as many as they count."""
 
 from __future__ import annotations
 
 from warpwright.device.problem import Case
 from warpwright.dtypes import dtype
+from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.gemm.workload.problems import multiplication
 from warpwright.plan.types import Plan
 
-__all__ = ["far"]
+__all__ = ["far", "most"]
 
 #: Few rows and columns, so that the others' rows, which are padded alike, do not reach even further; ragged in both,
 #: so that threads compute addresses of D where TMA stores the rest.
@@ -24,3 +25,24 @@ def far(plan: Plan) -> Case:
     rows = _M if output.contiguous == "N" else _N
     padding = _REACH // ((rows - 1) * unit) | 1
     return Case(multiplication("far", _M, _N, _K, _L, fill="integer", padding=padding), 1, 1, (1,))
+
+
+def most(plan: Plan) -> list[Case]:
+    """Return cases of as many tiles as can be counted, of which a few are computed, the last one among them.
+
+    In batches, with a grid of as many clusters, so that the step of the walk is as long as it can be; and across the
+    raster, so that a band of tiles has as many as it can have, with two tiles for each cluster.
+    """
+    design: GemmDesign = plan.design
+    *each, tiles = plan.limits
+    walk, other = ("M", "N") if design.raster == "m" else ("N", "M")
+    longest = next(limit.most for limit in each if limit.modes == ((other, 1),))
+    extents = {walk: 3, other: longest, "L": 1}
+    count = tiles.count(extents)
+    clusters = -(-count // 2) if design.persistent else count
+    batches = multiplication("most_batches", 3, 5, _K, tiles.most, fill="integer")
+    across = multiplication("most_across", extents["M"], extents["N"], _K, fill="integer")
+    return [
+        Case(batches, tiles.most, 0, (1,), (0, tiles.most // 2, tiles.most - 1)),
+        Case(across, clusters, 0, (1,), (0, count // 3, clusters - 1)),
+    ]

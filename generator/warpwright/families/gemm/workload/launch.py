@@ -9,12 +9,11 @@ from warpwright.dtypes import dtype
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.gemm.workload.problems import multiplication
 from warpwright.families.running import Launched, View
-from warpwright.plan.types import Plan
+from warpwright.plan.types import Limit, Plan
 
 __all__ = ["huge", "launched"]
 
 _LIMIT = 132  # clusters in flight, as many as an H200 has SMs
-_LARGEST = 2**31 - 1
 
 
 def launched(plan: Plan, problem: Problem, clusters: int, scalars: Mapping[str, float]) -> Launched:
@@ -50,8 +49,9 @@ def _stored(plan: Plan, problem: Problem) -> tuple[int, ...]:
     return tuple(extents.values())
 
 
-def huge(design: GemmDesign) -> list[Case]:
+def huge(plan: Plan) -> list[Case]:
     """Return the problems; padding counts 16 bytes, added to each row and to each batch."""
+    design: GemmDesign = plan.design
     k, problem = design.tile_k, multiplication
     found = [
         problem("huge_d", 46411, 46419, 2 * k + 1),  # M N > 2^31
@@ -62,10 +62,19 @@ def huge(design: GemmDesign) -> list[Case]:
         *(problem(f"far_rows_{bits}", 5, 7, 6, 2, padding=1 << bits - 4) for bits in (32, 33, 36)),
         problem("many_batches", 3, 5, 7, 70001),
     ]
-    if design.persistent:  # else the grid has as many clusters, beyond what a device takes
-        longest = {"long_m": (_LARGEST, 8, 8), "long_n": (8, _LARGEST, 8), "long_k": (8, 8, _LARGEST)}
-        found += [problem(name, *extents) for name, extents in longest.items()]
+    for limit in plan.limits:  # as much as can be counted, and one more
+        for more in (0, 1):
+            extents = _extents(limit, limit.most + more)
+            name = f"most_{''.join(mode for mode, _ in limit.modes).lower()}" + "_and_one" * more
+            if max(extents) < 2**31:
+                found.append(problem(name, *extents))
     return [*(Case(each, _LIMIT, 0, ()) for each in found), *_residues(design), *_empty(design), *_grids(design)]
+
+
+def _extents(limit: Limit, count: int) -> tuple[int, int, int, int]:
+    """M, N, K and L that make so many of what a limit counts: along the last of its modes."""
+    extents = {"M": 8, "N": 8, "K": 8, "L": 1} | {limit.modes[-1][0]: count}
+    return extents["M"], extents["N"], extents["K"], extents["L"]
 
 
 def _residues(d: GemmDesign) -> list[Case]:

@@ -31,10 +31,11 @@ def multiplication(
     zero: tuple[str, ...] = (),
     repeats: int = 0,
     special: tuple[str, ...] = (),
+    in_place: bool = False,
 ) -> Problem:
     """Return the problem D (l, m, n) = A (l, m, k) B (l, k, n)."""
     sizes = (("M", m), ("N", n), ("K", k), ("L", l))
-    return Problem(name, sizes, fill, padding, odd_strides, zero, repeats, special)
+    return Problem(name, sizes, fill, padding, odd_strides, zero, repeats, special, in_place)
 
 
 def bands(design: GemmDesign, whole: int, across: int) -> tuple[int, int]:
@@ -52,6 +53,7 @@ def standard(plan: Plan, switches: Iterable[str]) -> list[Problem]:
     m, n, k = t.tile_m, t.tile_n, t.tile_k
     cluster_m, cluster_n = m * t.cluster_m, n * t.cluster_n
     ragged_m, ragged_n, ragged_k = cluster_m + m // 2 + 1, cluster_n + n // 2 + 3, 3 * k + k // 2 + 3
+    in_place = [problem("in_place", 19 * m - 3, 18 * n - 5, k + 1, fill="integer", padding=1, in_place=True)]
     return [
         problem("aligned", 2 * cluster_m, 2 * cluster_n, 4 * k),
         problem("aligned_integer", 2 * cluster_m, 2 * cluster_n, 4 * k, fill="integer"),
@@ -85,6 +87,8 @@ def standard(plan: Plan, switches: Iterable[str]) -> list[Problem]:
         problem("bands", *bands(t, 2, 2), k, fill="integer"),
         # More tiles than an H200 has SMs, so that a persistent CTA computes several.
         problem("waves", 19 * m - 3, 18 * n - 5, 3 * k + 1, fill="integer"),
+        # C, which is D, is read ahead of the tiles that are stored.
+        *(in_place if any(argument.in_place for argument in plan.arguments) else ()),
         problem("large", 4099, 4111, 4091),
         # 46411 * 46419 > 2^31: offsets of D no longer fit into 32 bits.
         problem("beyond_2_31", 46411, 46419, 2 * k, fill="integer", repeats=2),

@@ -30,7 +30,7 @@ class _Gemm:
         return problems.standard(plan, Chain(plan).skips.values())
 
     def cases(self, plan: Plan) -> list[Case]:
-        return [*cases.small(plan, self.scalars_of(plan), Chain(plan).skips.values()), far.far(plan)]
+        return [*cases.small(plan, self.scalars_of(plan), Chain(plan).skips.values()), far.far(plan), *far.most(plan)]
 
     def compared(self, plan: Plan) -> list[Case]:
         return cases.compared(self.cases(plan))
@@ -97,7 +97,7 @@ class _Gemm:
         return [launch.launched(plan, problem, clusters, self.scalars(plan, problem))]
 
     def huge(self, plan: Plan) -> list[Case]:
-        return launch.huge(plan.design)
+        return launch.huge(plan)
 
     def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
         return peer.vendor_product(torch, *(tensors[name] for name in "abd"))
