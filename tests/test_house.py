@@ -28,7 +28,8 @@ MAY_IMPORT = {
     "scratch": set(),
     "point": set(),
     "protocols": set(),
-    "record": {"canonical", "errors", "frozen", "protocols", "scratch"},
+    "sealed": {"canonical", "errors"},
+    "record": {"canonical", "errors", "frozen", "protocols", "scratch", "sealed"},
     "epilogue": {"errors", "frozen", "plan"},
 }
 #: Words of single kernel families and of their instructions.

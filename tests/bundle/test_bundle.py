@@ -16,6 +16,7 @@ import pytest
 
 from tests.device.plans import make_folder, make_plan, problem
 from tests.device.test_compare import emulated
+from tests.records import rewrite
 from warpwright.bundle import dependencies, import_results, make_bundle, pack
 from warpwright.bundle.contents import needed_modules
 from warpwright.canonical import canonical_json
@@ -23,6 +24,7 @@ from warpwright.device.cases import CASES, add_cases, write_case
 from warpwright.device.variant import load_variant
 from warpwright.errors import UserError
 from warpwright.plan.stored import plan_from_json
+from warpwright.record import read_json, write_json
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -175,13 +177,17 @@ def test_a_damaged_library_is_noticed_before_it_is_run(config: Path) -> None:
 
 @pytest.mark.usefixtures("light")
 def test_what_is_packed(config: Path, tmp_path: Path) -> None:
-    build = json.loads((config / BAD / "build.json").read_text())
-    (config / BAD / "build.json").write_text(json.dumps({**build, "status": "incorrect"}))
-    (config / FUSED / "kernel.so").unlink()
-    packed = bundle(config)
-    assert packed.variants == (GOOD,)
-    assert "incorrect; name it" in packed.left_out[BAD]
-    assert "missing" in packed.left_out[FUSED]
+    build = read_json(config / BAD / "build.json") or {}
+    write_json(config / BAD / "build.json", {**build, "status": "incorrect"})
+    for damage, told in ((b"", "empty"), ((config / BAD / "kernel.so").read_bytes(), "changed"), (None, "missing")):
+        (config / FUSED / "kernel.so").unlink()
+        if damage is not None:
+            (config / FUSED / "kernel.so").write_bytes(damage)
+        packed = bundle(config)
+        assert packed.variants == (GOOD,)
+        assert "incorrect; name it" in packed.left_out[BAD]
+        assert f"{FUSED}/kernel.so: {'missing' if damage is None else 'changed'}" in packed.left_out[FUSED]
+        assert told in packed.left_out[FUSED]
     assert bundle(config, variants=[BAD]).variants == (BAD,)  # replaces the older bundle
     assert not (packed.directory / "variants" / GOOD).exists()
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
@@ -243,7 +249,7 @@ def test_a_bundle_of_75_variants_is_below_40_mb(tmp_path: Path) -> None:
     config = tmp_path / "out" / "many"
     for number in range(75):
         folder = make_folder(config, name=f"v-{number:012d}")
-        (folder / "kernel.so").write_bytes(os.urandom(60_000))
+        rewrite(folder, "kernel.so", os.urandom(60_000))
     packed = bundle(config)
     assert len(packed.variants) == 75
     assert 15e6 < packed.size < 40e6

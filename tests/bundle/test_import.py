@@ -11,7 +11,7 @@ import pytest
 from tests.device.plans import make_folder
 from warpwright.bundle import import_results
 from warpwright.errors import UserError
-from warpwright.record import Folder, judge
+from warpwright.record import Folder, judge, read_json, write_json
 
 NAME = "double-0123456789ab"
 
@@ -103,8 +103,8 @@ def test_a_new_source_or_a_new_protocol_overcomes_old_verdicts(folder: Path) -> 
     bring(folder, result(folder, "incorrect"))
     bring(folder, result(folder, "correct", protocol=2))
     assert recorded(folder)["status"] == "correct"
-    build = json.loads((folder / "build.json").read_text())
-    (folder / "build.json").write_text(json.dumps({**build, "source_sha": "a" * 64}))
+    build = read_json(folder / "build.json") or {}
+    write_json(folder / "build.json", {**build, "source_sha": "a" * 64})
     bring(folder, result(folder, "correct", time="2026-11-30T00:00:00Z"))
     assert recorded(folder)["source_sha"] == "a" * 64
     assert recorded(folder)["status"] == "correct"
@@ -114,8 +114,8 @@ def test_a_new_source_or_a_new_protocol_overcomes_old_verdicts(folder: Path) -> 
 @pytest.mark.parametrize("key", ["source_sha", "cubin_sha", "arch"])
 def test_a_verdict_on_another_kernel_does_not_count_for_this_one(folder: Path, key: str) -> None:
     bring(folder, result(folder, "hang"))
-    build = json.loads((folder / "build.json").read_text())
-    (folder / "build.json").write_text(json.dumps({**build, key: "b" * 64}))
+    build = read_json(folder / "build.json") or {}
+    write_json(folder / "build.json", {**build, key: "b" * 64})
     bring(folder, result(folder))
     assert (recorded(folder)["status"], recorded(folder)[key]) == ("correct", "b" * 64)
     assert recorded(folder)["figures"]["runs"] == 1

@@ -7,12 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from warpwright.canonical import plain
+from warpwright.canonical import digest, plain
 from warpwright.device.problem import Problem
 from warpwright.epilogue.registry import get
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.gemm.workload.problems import multiplication
 from warpwright.plan.types import Argument, KernelPlan, Plan
+from warpwright.record import write_json
 
 VECTOR_MODE = {"vector_m": "M", "vector_n": "N"}
 
@@ -87,7 +88,8 @@ def make_folder(root: Path, plan: Plan | None = None, name: str = "double-012345
     """Write a variant's folder as the build leaves it; `double` tells the CPU double how to misbehave."""
     folder = root / name
     folder.mkdir(parents=True)
-    (folder / "plan.json").write_text(json.dumps(plain(plan or make_plan())))
+    stored = plain(plan or make_plan())
+    write_json(folder / "plan.json", stored)
     library = json.dumps(double).encode()
     (folder / "kernel.so").write_bytes(library)
     build = {
@@ -96,6 +98,8 @@ def make_folder(root: Path, plan: Plan | None = None, name: str = "double-012345
         "source_sha": hashlib.sha256(name.encode()).hexdigest(),
         "cubin_sha": hashlib.sha256(library).hexdigest(),
         "toolchain": {"nvidia-cutlass-dsl": "4.8.1"},
+        "plan_sha": digest(stored),
+        "files": {"kernel.so": hashlib.sha256(library).hexdigest()},
     }
-    (folder / "build.json").write_text(json.dumps(build))
+    write_json(folder / "build.json", build)
     return folder

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from tests.device.plans import problem
+from tests.records import rewrite
 from warpwright.device.problem import Case
 from warpwright.emulate import EmulatorError, GlobalMemory, Options, Result, UnsupportedInstruction
 from warpwright.emulate.mutants.edits import Mutant
@@ -22,6 +23,7 @@ from warpwright.emulate.variant.operands import Operands
 from warpwright.emulate.variant.verdict import Verdict
 from warpwright.pipeline import emulating as emulation
 from warpwright.plan.types import KernelPlan
+from warpwright.record import read_json
 
 
 def verdict_of(folder: Path, alter: Callable[[str], str] = lambda ptx: ptx) -> Verdict:
@@ -29,7 +31,7 @@ def verdict_of(folder: Path, alter: Callable[[str], str] = lambda ptx: ptx) -> V
     before = ptx.read_text()
     after = alter(before)
     assert after != before or alter("") == ""
-    ptx.write_text(after)
+    rewrite(folder, "kernel.ptx", after)
     return harness.emulate(harness.load(folder))
 
 
@@ -75,19 +77,21 @@ def test_a_wrong_number_is_found_in_every_case_that_shows_it(cooperative: Path) 
 
 
 def test_a_kernel_that_does_not_do_what_its_plan_says_is_degraded(cooperative: Path) -> None:
-    plan = json.loads((cooperative / "plan.json").read_text())
+    plan = read_json(cooperative / "plan.json") or {}
     for barrier in plan["kernels"][0]["barriers"]:
         if barrier["name"] == "ab_empty":
             barrier["arrivals"] += 1
-    (cooperative / "plan.json").write_text(json.dumps(plan))
+    rewrite(cooperative, "plan.json", plan)
     verdict = verdict_of(cooperative)
     assert verdict.status == "degraded"
     assert "ab_empty[0]: arrival count" in {d.rule for d in verdict.differences}
 
 
 def test_instructions_that_are_not_emulated_are_named_not_skipped(cooperative: Path) -> None:
-    ptx = cooperative / "kernel.ptx"
-    ptx.write_text(ptx.read_text().replace("\tret;", "\tnanosleep.u32 \t7;\n\tfrobnicate.b32 %r1, %r1;\n\tret;"))
+    ptx = (cooperative / "kernel.ptx").read_text()
+    rewrite(
+        cooperative, "kernel.ptx", ptx.replace("\tret;", "\tnanosleep.u32 \t7;\n\tfrobnicate.b32 %r1, %r1;\n\tret;")
+    )
     with pytest.raises(UnsupportedInstruction, match=r"frobnicate\.b32"):
         harness.emulate(harness.load(cooperative))
 

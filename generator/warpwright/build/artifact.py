@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from warpwright.build.toolchain import Toolchain
 from warpwright.canonical import canonical_json
 from warpwright.errors import naming
 from warpwright.scratch import beside
+from warpwright.sealed import DamagedError, load_record, seal
 
 __all__ = ["COMPILED_FILES", "Artifact", "Failure", "Finding", "read_artifact", "write_file"]
 
@@ -96,13 +96,13 @@ class Artifact:
         return self.failure is None
 
     def to_json(self) -> str:
-        return canonical_json(self)
+        """Return what build.json says, with its seal."""
+        return seal(canonical_json(self))
 
     @staticmethod
-    def from_json(text: str) -> Artifact:
-        """Parse what `to_json` wrote; ValueError where it is anything else."""
+    def from_value(data: dict[str, Any]) -> Artifact:
+        """Read the object that `to_json` wrote; ValueError where it is anything else."""
         try:
-            data = json.loads(text)
             names = {f.name for f in dataclasses.fields(Artifact)}
             if set(data) != names:
                 raise ValueError(f"its keys differ by {sorted(names.symmetric_difference(data))}")
@@ -116,10 +116,14 @@ class Artifact:
 
 
 def read_artifact(out_dir: Path) -> Artifact | None:
-    """Return the artifact recorded in `out_dir`, or None where there is none that can be read."""
+    """Return the artifact recorded in `out_dir`, or None where there is none that can be read and is as it was written.
+
+    One without a seal, from before there were any, counts as none: the cache has what it says.
+    """
     try:
-        return Artifact.from_json((out_dir / "build.json").read_text())
-    except (OSError, ValueError):
+        stored = load_record(out_dir / "build.json")
+        return Artifact.from_value(stored.value) if stored.sealed else None
+    except (FileNotFoundError, DamagedError, ValueError):
         return None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from warpwright.build.artifact import COMPILED_FILES, Artifact, Failure, read_artifact, write_file
-from warpwright.build.cache import Cache, cache_key, sha256
+from warpwright.build.cache import Cache, cache_key
 from warpwright.build.check import check, verdict
 from warpwright.build.compile import OPTIONS
 from warpwright.build.pool import Compiled, Pool, Task
@@ -20,6 +20,7 @@ from warpwright.build.toolchain import Toolchain, current
 from warpwright.canonical import canonical_json, digest
 from warpwright.cpu import lacking
 from warpwright.plan.types import Plan
+from warpwright.sealed import DamagedError, check_digest, sha256
 
 __all__ = ["BuildJob", "build"]
 
@@ -130,10 +131,11 @@ class _Run:
         if artifact.failure and not artifact.failure.final:
             return None
         try:
-            sound = all(sha256((out_dir / name).read_bytes()) == d for name, d in artifact.files.items())
-        except OSError:
+            for name, expected in artifact.files.items():
+                check_digest(out_dir / name, expected)
+        except (FileNotFoundError, DamagedError):
             return None
-        return artifact if sound else None
+        return artifact
 
     def finish_compiled(self, batch: Sequence[Compiled], arch: str) -> None:
         """Disassemble, store and finish kernels that were compiled."""
@@ -159,7 +161,7 @@ class _Run:
                 (job.out_dir / name).unlink(missing_ok=True)  # of an earlier source
             for name, content in contents.items():
                 write_file(job.out_dir / name, content)
-            write_file(job.out_dir / "build.json", artifact.to_json().encode() + b"\n")
+            write_file(job.out_dir / "build.json", artifact.to_json().encode())
             self._note(index, artifact)
 
     def _artifact(

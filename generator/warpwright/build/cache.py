@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import hashlib
 import json
 import os
 import re
@@ -27,8 +26,9 @@ from warpwright.errors import UserError, naming
 from warpwright.plan.types import Plan
 from warpwright.resources import cache_root
 from warpwright.scratch import beside
+from warpwright.sealed import sha256
 
-__all__ = ["LIMIT_VARIABLE", "Cache", "Entry", "cache_key", "cache_limit", "sha256"]
+__all__ = ["LIMIT_VARIABLE", "Cache", "Entry", "cache_key", "cache_limit"]
 
 _MANIFEST = "manifest.json"
 #: How much the cache may hold, as 500M or 4G.
@@ -38,10 +38,6 @@ _DEFAULT_LIMIT = 4 << 30
 _PARTS = 256
 #: What lies in the cache beside compiled kernels: compiled templates, and which files a verdict rests on.
 _OTHERS = ("templates", "emulator_files.json")
-
-
-def sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 @functools.cache

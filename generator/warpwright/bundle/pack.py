@@ -23,11 +23,14 @@ from warpwright.device.variant import LIBRARY, ORIGIN, Origin, VariantError, loa
 from warpwright.epilogue import registry
 from warpwright.errors import UserError
 from warpwright.scratch import beside
+from warpwright.sealed import load_built, seal
 
 __all__ = ["Packed", "copy_generator", "make_bundle"]
 
 _PACKAGE = Path(warpwright.__file__).parent
 _RUNNER = "run.py"
+#: How many of the variants that cannot be packed are named where none can.
+_TOLD = 3
 #: What a bundle consists of: all else in its folder is somebody's.
 _LAYOUT = {DESCRIPTION, LIBRARIES, OPERATIONS, RUNTIME, RUNTIME_FILE, VARIANTS, CASES, _RUNNER}
 
@@ -88,8 +91,9 @@ def make_bundle(
         raise UserError(f"{directory} exists and is not a bundle; name another folder or remove it")
     chosen, left_out = _choose(config_dir, variants)
     if not chosen:
-        reasons = "; ".join(f"{name}: {why}" for name, why in sorted(left_out.items())) or "it has no variants"
-        raise UserError(f"{config_dir}: nothing to pack ({reasons}); build its variants first")
+        reasons = [f"{name}: {why}" for name, why in sorted(left_out.items())] or ["it has no variants"]
+        more = f"; and {len(reasons) - _TOLD} more" if len(reasons) > _TOLD else ""
+        raise UserError(f"{config_dir}: nothing to pack ({'; '.join(reasons[:_TOLD])}{more}); build its variants first")
     temporary, edited = beside(directory), list[str]()
     try:
         copy_generator(temporary / LIBRARIES)
@@ -135,7 +139,7 @@ def _choose(config_dir: Path, variants: Sequence[str] | None) -> tuple[list[str]
         except VariantError as error:
             left_out[name] = str(error)
             continue
-        status = json.loads((folder / "build.json").read_text()).get("status")
+        status = load_built(folder).record.get("status")
         if variants is None and status not in (None, "correct", "degraded"):
             left_out[name] = f"the build's checks call it {status}; name it to pack it all the same"
         else:
@@ -147,7 +151,7 @@ def _copy_variant(source: Path, target: Path) -> Origin:
     variant = load_variant(source)
     for name in ("plan.json", LIBRARY):
         _write(target / name, (source / name).read_bytes())
-    _write(target / ORIGIN, json.dumps(plain(variant.origin), indent=1, sort_keys=True).encode())
+    _write(target / ORIGIN, seal(json.dumps(plain(variant.origin), indent=1, sort_keys=True)).encode())
     return variant.origin
 
 

@@ -208,11 +208,13 @@ def schema(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to write it; stdout without.")] = None,
 ) -> None:
     """Export the JSON Schema of YAML files, for editors."""
-    from warpwright.record import write_json
+    import json
+
+    from warpwright.record import write_text
     from warpwright.spec import json_schema
 
     if file is None:
         print_json(json_schema())
         return
-    write_json(file, json_schema())
+    write_text(file, json.dumps(json_schema(), sort_keys=True, indent=1) + "\n")
     say(f"wrote {file}; in VS Code: # yaml-language-server: $schema={file}")

@@ -5,8 +5,6 @@ The folder is either a record, out/<config>/<variant>/ with build.json, or its c
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 
 from warpwright.plan.stored import PlanError, plan_from_json
 from warpwright.plan.types import Plan
+from warpwright.sealed import Built, DamagedError, load_built, load_record, read_regular, sha256
 
 __all__ = ["LIBRARY", "ORIGIN", "Origin", "Variant", "VariantError", "load_variant"]
 
@@ -64,53 +63,58 @@ class Variant:
 
 
 def load_variant(folder: Path) -> Variant:
-    """Read a variant's folder. Raises VariantError when a file is missing, damaged or not of the same build."""
+    """Read a variant's folder. Raises VariantError when a file is missing, changed or not of the same build."""
     try:
-        plan = plan_from_json(_read(folder / "plan.json"))
-    except PlanError as error:
-        raise VariantError(f"{folder}: {error}") from None
-    library = folder / LIBRARY
-    if not library.is_file():
-        raise VariantError(f"{library}: missing; build the variant first")
-    actual = hashlib.sha256(library.read_bytes()).hexdigest()
-    if (folder / ORIGIN).is_file():
-        try:
-            origin = Origin(**_read(folder / ORIGIN))
-        except TypeError as error:
-            raise VariantError(f"{folder / ORIGIN}: {error}; make the bundle again") from None
-        if origin.library_sha != actual:
-            raise VariantError(f"{library}: SHA-256 {actual[:12]} is not {origin.library_sha[:12]}; copy it again")
-        return Variant(folder, plan, origin)
-    build = _read(folder / "build.json")
-    missing = [key for key in ("source_sha", "cubin_sha", "toolchain") if key not in build]
+        if (folder / ORIGIN).exists():
+            return _bundled(folder)
+        built = load_built(folder)
+        plan = _plan(folder, built.plan())
+        built.read(LIBRARY)
+        return Variant(folder, plan, _origin(folder, built, plan))
+    except DamagedError as error:
+        raise VariantError(str(error)) from None
+    except FileNotFoundError as error:
+        raise VariantError(f"{error.filename}: missing; build the variant first") from None
+
+
+def _bundled(folder: Path) -> Variant:
+    plan = _plan(folder, load_record(folder / "plan.json").value)
+    try:
+        origin = Origin(**load_record(folder / ORIGIN).value)
+    except TypeError as error:
+        raise VariantError(f"{folder / ORIGIN}: {error}; make the bundle again") from None
+    actual = sha256(read_regular(folder / LIBRARY))
+    if origin.library_sha != actual:
+        raise VariantError(f"{folder / LIBRARY}: SHA-256 {actual[:12]} is not {origin.library_sha[:12]}; copy it again")
+    return Variant(folder, plan, origin)
+
+
+def _origin(folder: Path, built: Built, plan: Plan) -> Origin:
+    missing = [key for key in ("source_sha", "cubin_sha", "toolchain") if key not in built.record]
     if missing:
         raise VariantError(f"{folder / 'build.json'}: lacks {', '.join(missing)}; build the variant again")
-    origin = Origin(
+    return Origin(
         config=folder.parent.name,
         variant=folder.name,
-        source_sha=build["source_sha"],
-        cubin_sha=build["cubin_sha"],
-        library_sha=actual,
-        arch=str(build.get("arch", plan.arch)),
-        toolchain=build["toolchain"],
-        edited=_edited(folder, build["source_sha"]),
+        source_sha=built.record["source_sha"],
+        cubin_sha=built.record["cubin_sha"],
+        library_sha=built.files[LIBRARY],
+        arch=str(built.record.get("arch", plan.arch)),
+        toolchain=built.record["toolchain"],
+        edited=_edited(folder, built.record["source_sha"]),
     )
-    return Variant(folder, plan, origin)
 
 
 def _edited(folder: Path, source_sha: str) -> bool:
     """Whether another source was built than was rendered last; False where that is not known."""
-    rendered = _read(folder / "rendered.json") if (folder / "rendered.json").is_file() else {}
-    return bool(rendered.get("source_sha", source_sha) != source_sha)
-
-
-def _read(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        return bool(load_record(folder / "rendered.json").value.get("source_sha", source_sha) != source_sha)
     except FileNotFoundError:
-        raise VariantError(f"{path}: missing; build the variant first") from None
-    except ValueError as error:
-        raise VariantError(f"{path}: not JSON ({error}); build the variant again") from None
-    if not isinstance(value, dict):
-        raise VariantError(f"{path}: not a JSON object; build the variant again")
-    return value
+        return False
+
+
+def _plan(folder: Path, value: Mapping[str, Any]) -> Plan:
+    try:
+        return plan_from_json(value)
+    except PlanError as error:
+        raise VariantError(f"{folder}: {error}") from None

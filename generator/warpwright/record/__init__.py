@@ -2,6 +2,7 @@
 
 from warpwright.record.atomic import read_json, write_json, write_text
 from warpwright.record.current import note_current, obsolete_in, origins
+from warpwright.record.damage import damage, obstacles
 from warpwright.record.evidence import (
     LEVELS,
     METHODS,
@@ -33,11 +34,13 @@ __all__ = [
     "Subject",
     "adopt",
     "by_identity",
+    "damage",
     "folders_in",
     "judge",
     "merge",
     "note_current",
     "obsolete_in",
+    "obstacles",
     "origins",
     "read_json",
     "read_ledger",

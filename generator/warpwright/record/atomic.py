@@ -12,6 +12,7 @@ from typing import Any
 from warpwright.canonical import plain
 from warpwright.errors import naming
 from warpwright.scratch import beside
+from warpwright.sealed import DamagedError, load_record, seal
 
 __all__ = ["read_json", "write_json", "write_text"]
 
@@ -30,17 +31,16 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value's JSON (keys sorted, indented: people read these files and diff them)."""
-    write_text(path, json.dumps(plain(value), sort_keys=True, indent=1, allow_nan=False) + "\n")
+    """Write an object's JSON (keys sorted, indented: people read these files and diff them) with its seal."""
+    write_text(path, seal(json.dumps(plain(value), sort_keys=True, indent=1, allow_nan=False)))
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object in `path`; None when there is none, or it is not a JSON object.
+    """Return the JSON object in `path`, without its seal; None when there is none, or it is damaged.
 
-    A file that another tool damaged counts as absent: what it recorded is obtained again.
+    A file that was changed since it was written counts as absent: what it recorded is obtained again.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+        return load_record(path).value
+    except (FileNotFoundError, DamagedError):
         return None
-    return value if isinstance(value, dict) else None

@@ -17,9 +17,12 @@ from warpwright.record.atomic import read_json, write_json, write_text
 from warpwright.record.evidence import METHODS, STATUSES, Evidence
 from warpwright.record.reading import read_evidence
 from warpwright.record.schema import SchemaError
+from warpwright.sealed import DamagedError, Stored, load_record, read_regular, sha256
 
 __all__ = ["Damage", "Folder", "adopt", "by_identity", "folders_in"]
 
+#: What a machine gets again within seconds: without a seal, that is from before there were any, it does not count.
+_CHEAP = ("built", "emulated")
 _NAME = re.compile(r"(?P<label>.+)-(?P<identity>[0-9a-f]{8,12})")
 
 
@@ -60,10 +63,10 @@ class Folder:
         return self.path / "kernel.py"
 
     def source(self) -> str | None:
-        """Return the rendered module's text, None when there is none."""
+        """Return the rendered module's text, None when there is none, or what is there is no text."""
         try:
-            return self.source_path.read_text(encoding="utf-8")
-        except (FileNotFoundError, NotADirectoryError):
+            return read_regular(self.source_path).decode()
+        except (FileNotFoundError, DamagedError, UnicodeDecodeError):
             return None
 
     def write_source(self, text: str) -> Path | None:
@@ -72,19 +75,19 @@ class Folder:
         A module that lies there and is not what was rendered last is a person's work: it is kept under another name,
         which is returned.
         """
-        found, kept = self.source(), None
-        if found != text:
-            if found is not None and digest(found) != self._rendered():
+        found, kept = self._source_bytes(), None
+        if found != text.encode():
+            if found is not None and sha256(found) != self._rendered():
                 kept = unused(self.path, "kernel.edited", ".py")
-                write_text(kept, found)
+                self.source_path.rename(kept)
             write_text(self.source_path, text)
         self.write("rendered.json", {"source_sha": digest(text)})
         return kept
 
     def edited(self) -> bool:
         """Say whether the module differs from what was rendered last; False where that is not known."""
-        source, rendered = self.source(), self.read("rendered.json")
-        return source is not None and rendered is not None and digest(source) != rendered.get("source_sha")
+        source, rendered = self._source_bytes(), self.read("rendered.json")
+        return source is not None and rendered is not None and sha256(source) != rendered.get("source_sha")
 
     def read(self, name: str) -> dict[str, Any] | None:
         """Return a stage's file (`plan.json`, ...), None when it is missing or damaged."""
@@ -92,21 +95,26 @@ class Folder:
 
     def write(self, name: str, value: Any) -> None:
         """Write a stage's file, unless that is what it says already."""
-        if self.read(name) != value:
+        if self._stored(name) != Stored(value, sealed=True):
             write_json(self.path / name, value)
 
     def results(self) -> Iterator[tuple[str, Evidence | Damage]]:
-        """Yield the methods that have a file, from cheap to dear: with what it says, or why that counts for nothing."""
+        """Yield the methods that have a file, from cheap to dear: with what it says, or why that counts for nothing.
+
+        Builds and emulations from before results had seals are passed over.
+        """
         for method, file in METHODS.items():
             path = self.path / file
-            value = self.read(file)
-            if value is not None:
-                try:
+            try:
+                value = _counting(method, load_record(path))
+                if value is not None:
                     yield method, read_evidence(method, value)
-                except SchemaError as error:
-                    yield method, Damage(path, str(error))
-            elif path.is_file():
-                yield method, Damage(path, "it is no JSON object, or not what was written")
+            except FileNotFoundError:
+                pass
+            except DamagedError as error:
+                yield method, Damage(path, error.what)
+            except SchemaError as error:
+                yield method, Damage(path, str(error))
 
     def evidence(self) -> list[Evidence]:
         """Return every method's result that the folder holds, valid or not, from cheap to dear."""
@@ -118,8 +126,22 @@ class Folder:
 
     def result(self, method: str) -> dict[str, Any] | None:
         """Return a method's file, None when it is missing or damaged."""
-        value = self.read(METHODS[method])
+        value = _counting(method, self._stored(METHODS[method]))
         return value if value is not None and _evidence(method, value) else None
+
+    def unsealed(self) -> list[str]:
+        """Return the names of results that do not count since they are from before results had seals."""
+        found = {name: self._stored(name) for name in (METHODS[method] for method in _CHEAP)}
+        return [name for name, stored in found.items() if stored is not None and not stored.sealed]
+
+    def _stored(self, name: str) -> Stored | None:
+        return _load(self.path / name)
+
+    def _source_bytes(self) -> bytes | None:
+        try:
+            return read_regular(self.source_path)
+        except (FileNotFoundError, DamagedError):
+            return None
 
     def _rendered(self) -> str:
         """The digest of what was rendered last, or, in folders from before that was kept, of what was built last."""
@@ -160,7 +182,8 @@ def adopt(folder: Folder, others: Iterable[Path]) -> None:
     for method, name in METHODS.items():
         if method == "built" or not elsewhere or (folder.path / name).exists():
             continue
-        known = [found for found in (read_json(other / name) for other in elsewhere) if found is not None]
+        stored = (_counting(method, _load(other / name)) for other in elsewhere)
+        known = [found for found in stored if found is not None]
         read = [(found, _evidence(method, found)) for found in known]
         own = [(STATUSES.index(result.status), found) for found, result in read if result and _is_for(result, source)]
         if own:
@@ -170,6 +193,17 @@ def adopt(folder: Folder, others: Iterable[Path]) -> None:
 def _is_for(result: Evidence, source: str | None) -> bool:
     """Whether a result with a verdict is for exactly this source."""
     return result.status in STATUSES and source is not None and result.subject.source_sha == digest(source)
+
+
+def _load(path: Path) -> Stored | None:
+    try:
+        return load_record(path)
+    except (FileNotFoundError, DamagedError):
+        return None
+
+
+def _counting(method: str, stored: Stored | None) -> dict[str, Any] | None:
+    return stored.value if stored is not None and (stored.sealed or method not in _CHEAP) else None
 
 
 def by_identity(out: Path) -> dict[str, list[Path]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.records import rewrite
 from warpwright.build.launch_capture import TensorValue
 from warpwright.emulate.mutants.trials import mutants_of, read_reasons, trials
 from warpwright.emulate.variant import harness
+from warpwright.record import read_json
 
 pytestmark = pytest.mark.slow
 
@@ -48,17 +49,17 @@ def test_what_is_a_little_wrong_is_named(through_shared: Path, pattern: str, int
     ptx = through_shared / "kernel.ptx"
     altered, number = re.subn(pattern, into, ptx.read_text())
     assert number
-    ptx.write_text(altered)
+    rewrite(through_shared, "kernel.ptx", altered)
     verdict = harness.emulate(harness.load(through_shared))
     assert verdict.status in ("crash", "hang", "incorrect")
     assert said in verdict.diagnosis
 
 
 def test_a_plan_that_says_something_else_degrades(through_shared: Path) -> None:
-    plan = json.loads((through_shared / "plan.json").read_text())
+    plan = read_json(through_shared / "plan.json") or {}
     plan["kernels"][0]["copies"][1]["dtype"] = "f32"
     plan["kernels"][0]["barriers"][0]["partial"] = False
-    (through_shared / "plan.json").write_text(json.dumps(plan))
+    rewrite(through_shared, "plan.json", plan)
     rules = {difference.rule for difference in harness.emulate(harness.load(through_shared)).differences}
     assert {"bulk store of y: bytes", "x_full[0]: bytes per phase"} <= rules
 
