@@ -11,6 +11,7 @@ import pytest
 from tests.record.figures import stored
 from warpwright.canonical import digest
 from warpwright.record import METHODS, Folder, adopt, by_identity, folders_in, read_json, rebuild, write_json
+from warpwright.sealed import seal
 
 BUILD = stored("built")
 
@@ -90,9 +91,9 @@ def without(key: str, value: dict[str, Any]) -> dict[str, Any]:
         ("bench.json", stored("benchmarked", figures={"problems": 5}), "figures.problems is 5: it must be"),
         ("compared.json", stored("compared", figures=None), "figures is None: it must be"),
         ("compared.json", stored("compared", source_sha=7), "source_sha is 7: it must be a valid string"),
-        ("emulated.json", '{"status": "corr', "it is no JSON object, or not what was written"),
-        ("emulated.json", "[" * 100_000, "it is no JSON object, or not what was written"),
-        ("emulated.json", "[]", "it is no JSON object, or not what was written"),
+        ("emulated.json", '{"status": "corr', "damaged: it is not JSON"),
+        ("emulated.json", "[" * 100_000, "damaged: it is not JSON"),
+        ("emulated.json", "[]", "damaged: it is not a JSON object"),
     ],
 )  # fmt: skip
 def test_a_file_that_does_not_say_what_a_result_must_counts_for_nothing_and_is_kept(
@@ -102,7 +103,7 @@ def test_a_file_that_does_not_say_what_a_result_must_counts_for_nothing_and_is_k
     for method, name in METHODS.items():
         folder.write(name, stored(method))
     assert [found.method for found in folder.evidence()] == list(METHODS)
-    text = value if isinstance(value, str) else json.dumps(value)
+    text = value if isinstance(value, str) else seal(json.dumps(value))
     (folder.path / file).write_text(text)
     assert [found.method for found in folder.evidence()] == [m for m, name in METHODS.items() if name != file]
     (damage,) = folder.damaged()
