@@ -155,3 +155,18 @@ def test_a_comparison_counts_with_the_latest_emulator_and_is_no_level_of_its_own
     assert [e.method for e in evidence] == ["built", "compared"]
     judged = judge(evidence[1].subject, evidence)
     assert (judged.evidence, judged.status) == ("built", "incorrect")
+
+
+def test_a_timing_that_was_alone_on_the_gpu_counts_before_a_later_one_that_was_not(folder: Path) -> None:
+    def timed(time: str, speed: float, **marked: str) -> dict[str, Any]:
+        figures = {"problem": {"m": 64}, "speed": speed, **marked}
+        return result(folder, method="benchmarked", problem={"m": 64}, figures=figures, time=time)
+
+    shared = {"shared": "1 other compute process seen"}
+    bring(folder, timed("2026-11-29T12:00:00Z", 1.0, **shared))
+    assert recorded(folder, "bench.json")["figures"]["problems"][0]["speed"] == 1.0  # better than nothing, and marked
+    bring(folder, timed("2026-11-29T13:00:00Z", 2.0), timed("2026-11-29T14:00:00Z", 3.0, **shared))
+    assert recorded(folder, "bench.json")["figures"]["problems"] == [{"problem": {"m": 64}, "speed": 2.0}]
+    bring(folder, timed("2026-11-29T15:00:00Z", 4.0))
+    assert recorded(folder, "bench.json")["figures"]["problems"][0]["speed"] == 4.0
+    assert len(recorded(folder, "bench.json")["runs"]) == 4

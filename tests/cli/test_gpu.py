@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.record.figures import FIGURES, GPU
 from warpwright.bundle import pack
 from warpwright.device import bench, validate
 from warpwright.device.supervise import Supervisor
@@ -20,8 +21,7 @@ from warpwright.pipeline import on_gpu as gpu
 from warpwright.record import LEVELS, Folder, folders_in
 
 if TYPE_CHECKING:
-    from tests.record.figures import FIGURES, GPU
-from tests.cli.conftest import Cli
+    from tests.cli.conftest import Cli
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -121,6 +121,36 @@ def test_show_prints_problems_and_timings(cli: Cli, config: Path, out: Path, dev
         "TFLOP/s",
     ):
         assert part in text
+
+
+def test_times_of_a_shared_gpu_are_marked_and_set_against_nothing(
+    cli: Cli, config: Path, out: Path, device: list[Folder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("validate", config, "-o", out)
+    monkeypatch.setenv("DOUBLE_OTHERS", "1")
+    done = cli("bench", config, "-o", out)
+    assert done.exit_code == 0
+    header, first = done.stdout.splitlines()[0], done.stdout.splitlines()[1]
+    assert first[header.index("vs vendor") :].split()[0] == "shared"
+    assert "1 other compute process seen" in " ".join(done.stderr.split())
+    assert "not alone on the GPU: 1 other compute process seen" in cli("show", device[0].path.name, "-o", out).stdout
+    # Neither fast nor slow: sorted behind what is known, and chosen by no test of times.
+    assert json.loads(cli("list", "small", "--where", "measured<1000000us", "-o", out, "--json").stdout) == []
+    monkeypatch.delenv("DOUBLE_OTHERS")
+    again = cli("bench", config, "-o", out, "--again")
+    assert "shared" not in again.stdout.replace("shared memory", "") + again.stderr
+
+
+def test_the_ledger_does_not_say_which_gpu_of_its_kind_it_was(
+    cli: Cli, config: Path, out: Path, device: list[Folder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOUBLE_KEY", "GPU-12345678-0000")
+    cli("validate", config, "-o", out)
+    assert (device[0].read("gpu.json") or {})["gpu"]["uuid"] == "GPU-12345678-0000"
+    cli("ledger", config, "-o", out)
+    text = (out / "ledger" / "small.jsonl").read_text()
+    assert '"gpu": "double"' in text
+    assert "GPU-1234" not in text
 
 
 @pytest.mark.parametrize("command", ["validate", "bench"])

@@ -54,7 +54,23 @@ class HostBackend:
 
     def describe(self) -> dict[str, Any]:
         software = {"driver": "none", "torch": "none", "cuda": "none", "tvm_ffi": "", "python": "3.12.3"}
-        return {"gpu": "double", "compute_capability": "9.0", "sms": 6, "memory_bytes": 2**30, **software}
+        return {
+            "gpu": "double",
+            "compute_capability": "9.0",
+            "sms": 6,
+            "memory_bytes": 2**30,
+            "uuid": self.key(),
+            **software,
+        }
+
+    def key(self) -> str:
+        return os.environ.get("DOUBLE_KEY", "")
+
+    def clocks(self) -> dict[str, float]:
+        return {}
+
+    def others(self) -> int:
+        return int(os.environ.get("DOUBLE_OTHERS", "0"))
 
     def load(self, variant: Variant) -> Callable[..., None]:
         misbehaviour = json.loads(variant.library.read_bytes())

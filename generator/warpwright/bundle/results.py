@@ -4,7 +4,7 @@ A variant's gpu.json, compared.json and bench.json keep every run ever imported,
 with, and say at the top what counts: of the runs for the present source, toolchain and cubin, obtained with the newest
 protocol, the worst verdict, and of equal ones the latest. A race that showed once is a race, however often the kernel
 was right before or after; a verdict is only overcome by a new source, or by a new protocol of the check. Timings are
-taken from the latest run of each problem.
+taken from the latest run of each problem that was alone on the GPU, where there is one.
 """
 
 from __future__ import annotations
@@ -107,7 +107,10 @@ def _counting(runs: list[dict[str, Any]], build: Mapping[str, Any]) -> dict[str,
 
 
 def _timings(present: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    latest = {json.dumps(run["problem"], sort_keys=True): run for run in present}
+    runs = sorted(
+        present, key=lambda run: not run["figures"].get("shared")
+    )  # what was not alone first; otherwise by time
+    latest = {json.dumps(run["problem"], sort_keys=True): run for run in runs}
     counting = min(reversed(list(latest.values())), key=lambda run: STATUSES.index(run["status"]))
     return {**_top(counting), "figures": {"problems": [run["figures"] for run in latest.values() if run["figures"]]}}
 

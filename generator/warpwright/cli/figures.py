@@ -62,4 +62,5 @@ def _timing(figures: Mapping[str, Any], modes: Sequence[str]) -> str:
     spread = f"p5 {format_seconds(cold['p5'] * 1e-6)}, p95 {format_seconds(cold['p95'] * 1e-6)}"
     extents = size_text(figures["problem"], modes)
     median = format_seconds(cold["median"] * 1e-6)
-    return f"{extents}: {median} ({spread}), {figures['speed']} {figures['rate']}{against}"
+    others = f"; not alone on the GPU: {figures['shared']}" if figures.get("shared") else ""
+    return f"{extents}: {median} ({spread}), {figures['speed']} {figures['rate']}{against}{others}"

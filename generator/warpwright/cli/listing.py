@@ -28,8 +28,8 @@ _COLUMNS: Mapping[str, Callable[[dict[str, Any]], Any]] = {
     "registers": lambda row: row["registers"],
     "spills": lambda row: row["spills"],
     "predicted": lambda row: _microseconds(row["predicted"]),
-    "measured": lambda row: _microseconds(row["measured"]),
-    "vendor": lambda row: row["measured"] and row["measured"]["vendor_ratio"],
+    "measured": lambda row: _microseconds(_alone(row["measured"])),
+    "vendor": lambda row: (_alone(row["measured"]) or {}).get("vendor_ratio"),
     "evidence": lambda row: row["evidence"],
     "status": lambda row: row["status"],
     "note": lambda row: row["note"],
@@ -173,6 +173,11 @@ def _print(found: Sequence[tuple[dict[str, Any], Judgement]]) -> None:
     if not any(row["note"] for row, _ in found):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     print_table(columns, rows, ("registers", "spills", "predicted", *head), styles="status")
+
+
+def _alone(timing: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A time that may be set against others: none that was taken while others were on the GPU."""
+    return None if timing and timing["shared"] else timing
 
 
 def _microseconds(timing: Mapping[str, Any] | None) -> float | None:

@@ -61,8 +61,9 @@ def prediction(variant: Variant, spec: Any) -> dict[str, Any] | None:
 
 
 def timings(judgement: Judgement) -> list[dict[str, Any]]:
-    """Return the measured times of a variant that is correct: per problem, seconds (median), speed, vendor ratio, and
-    where and on which GPU they were measured."""
+    """Return the measured times of a variant that is correct: per problem, seconds (median), speed, vendor ratio,
+    where and on which GPU they were measured, and, of those that compare with nothing, why: others may have been
+    there."""
     if judgement.status != "correct":
         return []
     return [
@@ -75,6 +76,7 @@ def timings(judgement: Judgement) -> list[dict[str, Any]]:
             "origin": origin(evidence),
             "gpu": evidence.gpu.get("gpu"),
             "mark": mark(evidence),
+            "shared": figures.get("shared"),
         }
         for evidence in judgement.valid
         if evidence.method == "benchmarked"
@@ -149,6 +151,7 @@ def print_results(exploration: Exploration) -> None:
     numbers = ["shared memory", "registers", "spills", "predicted", *head]
     print_table(["variant", "legal", *numbers, "evidence", "status"], rows, right=numbers, styles="status")
     _say_attention(exploration)
+    _say_shared(exploration)
     _say_sum(exploration)
 
 
@@ -172,6 +175,8 @@ def measured_cells(timing: dict[str, Any] | None, head: Sequence[str]) -> tuple[
         return "", ""
     mark = f" ({timing['mark']})" if timing["mark"] and head[0] == "measured" else ""
     ratio = timing["vendor_ratio"]
+    if timing["shared"]:  # not set against anything
+        return f"{format_seconds(timing['seconds'])}{mark}", f"shared{mark}"
     return f"{format_seconds(timing['seconds'])}{mark}", "" if ratio is None else f"{ratio:.3f}{mark}"
 
 
@@ -190,6 +195,18 @@ def _say_attention(exploration: Exploration) -> None:
         if stale[method]:
             left_out = count(stale[method], f"stale {method} result")
             say(f"left out of account: {left_out} (`warpwright show VARIANT` says why)")
+
+
+def _say_shared(exploration: Exploration) -> None:
+    for variant in exploration.legal:
+        for timing in timings(variant.judgement):
+            if timing["shared"]:
+                say(
+                    f"shared: {variant.name} was not alone on the GPU while it was timed ({timing['shared']}): such a "
+                    f"time compares with nothing; `warpwright bench {exploration.typed} --again` measures anew",
+                    style="yellow",
+                )
+                return
 
 
 def _say_sum(exploration: Exploration) -> None:

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from warpwright.device.call import CheckedKernel
 from warpwright.device.cuda_timer import CudaTimer
+from warpwright.device.gpu import current_gpu
 from warpwright.device.launch import load_function, max_active_clusters
-from warpwright.device.telemetry import describe_cuda
+from warpwright.device.telemetry import clocks, describe_cuda, others
 from warpwright.device.variant import Variant, load_variant
 from warpwright.device.xp import Array, TorchXp, Xp
 from warpwright.families import workload
@@ -42,6 +43,15 @@ class Backend(Protocol):
     device_type: str  # that tensors must be on: cuda
 
     def describe(self) -> dict[str, Any]: ...
+
+    def key(self) -> str:
+        """What tells this device from every other for all processes of the machine, "" where nothing does."""
+
+    def clocks(self) -> dict[str, float]:
+        """Clocks, power and temperature now, by name; {} where they cannot be read."""
+
+    def others(self) -> int:
+        """How many other processes compute on the device, as far as one sees them."""
 
     def load(self, variant: Variant) -> Callable[..., Any]:
         """Load a variant's function. Raises any exception when it cannot be loaded."""
@@ -77,11 +87,21 @@ class CudaBackend:
         self.torch.cuda.init()
         self.torch.zeros(1, device="cuda")  # makes the context current, for the driver API
         self.xp = TorchXp("cuda")
-        self.sms = int(self.torch.cuda.get_device_properties(0).multi_processor_count)
+        self.gpu = current_gpu(self.torch)
+        self.sms = int(self.torch.cuda.get_device_properties(self.torch.cuda.current_device()).multi_processor_count)
         self._clusters: dict[tuple[object, ...], int] = {}
 
     def describe(self) -> dict[str, Any]:
-        return describe_cuda(self.torch)
+        return describe_cuda(self.torch, self.gpu)
+
+    def key(self) -> str:
+        return self.gpu.uuid or self.gpu.bus
+
+    def clocks(self) -> dict[str, float]:
+        return clocks(self.gpu)
+
+    def others(self) -> int:
+        return others(self.gpu)
 
     def load(self, variant: Variant) -> Callable[..., Any]:
         return load_function(variant.library, variant.plan.symbol)

@@ -40,8 +40,9 @@ def bench(variants: Sequence[Variant], supervisor: Supervisor, options: Timing) 
     """Time variants, which must have been validated, and yield a result per problem and variant.
 
     A result has the variant's origin, `status` (`correct` where it was timed; launch_failed, crash, hang or `not_run`),
-    `diagnosis`, `figures` (of one problem), `samples` in microseconds and `gpu`. A variant that fails is left out and
-    the others are timed again without it. Raises DeviceUnavailableError.
+    `diagnosis`, `figures` (of one problem), `samples` in microseconds and `gpu`. Where others may have been on the GPU,
+    `figures["shared"]` says why: such figures compare with nothing. A variant that fails is left out and the others are
+    timed again without it. Raises DeviceUnavailableError.
     """
     seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "big")
     left = list(variants)
@@ -95,6 +96,8 @@ def _results(
             "rounds": options.rounds,
             "clocks": measured["clocks"],
         }
+        if measured["shared"]:
+            figures["shared"] = measured["shared"]
         kept = {key: own[key] for key in ("cold_us", "sustained_us")}
         if own["sustained_us"]:
             figures["sustained_us"] = summary(own["sustained_us"])

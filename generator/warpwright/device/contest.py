@@ -18,7 +18,6 @@ from warpwright.device.backend import Backend, Timer
 from warpwright.device.call import CallError
 from warpwright.device.problem import Problem
 from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, load_subject
-from warpwright.device.telemetry import clocks
 from warpwright.device.variant import load_variant
 from warpwright.plan.types import Argument
 
@@ -41,8 +40,12 @@ class _Contestant:
     sustained_us: list[float]
 
 
-def run_contest(backend: Backend, request: Mapping[str, Any], tell: Callable[[dict[str, Any]], None]) -> bool:
+def run_contest(
+    backend: Backend, request: Mapping[str, Any], tell: Callable[[dict[str, Any]], None], unheld: str = ""
+) -> bool:
     """Time the variants of request["folders"] on request["problem"] and tell `measured`.
+
+    Its `shared` says in words why others may have been on the device meanwhile: `unheld`, and whom one sees there.
 
     Every launch is told ahead of it and ahead of the wait for it: a silence is about one launch, of the contestant that
     the last beat names. Raises LaunchRefusedError or DeviceLostError.
@@ -74,18 +77,26 @@ def run_contest(backend: Backend, request: Mapping[str, Any], tell: Callable[[di
             beat(contestant.name, f"warm-up {number}")
             _run(contestant.launch)
             _wait(backend)
-    shuffled = random.Random(request["seed"])
+    shuffled, seen = random.Random(request["seed"]), backend.others()
     for number in range(request["rounds"]):
         order = shuffled.sample(contestants, len(contestants))
         for first in range(0, len(order), _QUEUED):
             _time_cold(order[first : first + _QUEUED], timer, f"round {number}", beat)
-    loads = _sustain(request, contestants, shuffled, timer, beat)
+    loads = _sustain(backend, request, contestants, shuffled, timer, beat)
+    seen = max(seen, backend.others())
     measured = [
         {"name": c.name, "cold_us": _rounded(c.cold_us), "sustained_us": _rounded(c.sustained_us)} for c in contestants
     ]
-    tell({"event": "measured", "contestants": measured, "peers": peers, "clocks": loads})
+    tell(
+        {"event": "measured", "contestants": measured, "peers": peers, "clocks": loads, "shared": _shared(unheld, seen)}
+    )
     tell({"event": "done"})
     return True
+
+
+def _shared(unheld: str, others: int) -> str:
+    seen = f"{others} other compute process{'es' if others > 1 else ''} seen" if others else ""
+    return "; ".join(each for each in (unheld, seen) if each)
 
 
 def _time_cold(order: Sequence[_Contestant], timer: Timer, doing: str, beat: Callable[[str, str], None]) -> None:
@@ -99,6 +110,7 @@ def _time_cold(order: Sequence[_Contestant], timer: Timer, doing: str, beat: Cal
 
 
 def _sustain(
+    backend: Backend,
     request: Mapping[str, Any],
     contestants: list[_Contestant],
     shuffled: random.Random,
@@ -123,7 +135,7 @@ def _sustain(
             if contestant.name.startswith(PEER) and len(loads) <= number:
                 timer.sustained(contestant.launch, 3 * count)  # the GPU is busy while the clocks are read
                 waiting()
-                loads.append(clocks())
+                loads.append(backend.clocks())
                 timer.collect(waiting)
     return loads
 

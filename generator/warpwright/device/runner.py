@@ -18,6 +18,7 @@ from warpwright import scratch
 from warpwright.device import bench, compare, validate
 from warpwright.device.cases import cases_of
 from warpwright.device.launch import RUNTIME, RUNTIME_VARIABLE
+from warpwright.device.lock import WAIT_SECONDS
 from warpwright.device.problem import size_text
 from warpwright.device.supervise import DeviceUnavailableError, Supervisor
 from warpwright.device.variant import Variant, VariantError, load_variant
@@ -74,7 +75,7 @@ def main(root: Path, arguments: Sequence[str]) -> int:
         variants = _variants(root, options.variants)
         _prepare(root)
         results = _Results(options.out)
-        with Supervisor(options.backend, silence=options.silence) as supervisor:
+        with Supervisor(options.backend, silence=options.silence, wait=options.wait) as supervisor:
             device = supervisor.start()
             print(f"{device.get('gpu')}, driver {device.get('driver')}: {len(variants)} variants", flush=True)
             for variant in variants:
@@ -113,6 +114,12 @@ def _parser(root: Path) -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=50, help="timed launches per variant (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="of the operands (default: a fresh one)")
     parser.add_argument("--silence", type=float, default=30.0, help="seconds without progress that are a hang")
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=WAIT_SECONDS,
+        help="seconds to wait for other runs on the GPU (default: %(default)g)",
+    )
     parser.add_argument("--max-elements", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--backend", default="warpwright.device.backend:CudaBackend", help=argparse.SUPPRESS)
     return parser
@@ -261,4 +268,4 @@ def _timing(result: Mapping[str, Any], modes: Sequence[str]) -> str:
     if not figures:
         return f"{extents}: {result['status']}"
     peer = f" ({figures['peer']['ratio']:.3f})" if "peer" in figures else ""
-    return f"{extents}: {figures['speed']} {figures['rate']}{peer}"
+    return f"{extents}: {figures['speed']} {figures['rate']}{peer}{' shared' if figures.get('shared') else ''}"

@@ -11,9 +11,10 @@ import queue
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,7 @@ from typing import IO, Any
 
 from warpwright.child import child_command
 from warpwright.device.backend import CUDA
+from warpwright.device.lock import WAIT_SECONDS
 from warpwright.errors import DeviceUnavailableError
 
 __all__ = ["DeviceUnavailableError", "Outcome", "Supervisor"]
@@ -46,14 +48,22 @@ class Outcome:
 class Supervisor:
     """Runs requests one after another in a child process, a fresh one after each failure.
 
-    `backend` is a `module:callable`; `silence` the seconds without a sign of life that count as a hang. The child's
-    import path is this process's, without the current directory, and then `paths`. Use as a context manager.
+    `backend` is a `module:callable`; `silence` the seconds without a sign of life that count as a hang; `wait` those
+    that one waits for others of this package to leave the GPU, which `notice` tells. The child's import path is this
+    process's, without the current directory, and then `paths`. Use as a context manager.
     """
 
     def __init__(
-        self, backend: str = CUDA, silence: float = 30.0, startup: float = 300.0, paths: Sequence[Path] = ()
+        self,
+        backend: str = CUDA,
+        silence: float = 30.0,
+        startup: float = 300.0,
+        paths: Sequence[Path] = (),
+        wait: float = WAIT_SECONDS,
+        notice: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
     ) -> None:
         self.backend, self.silence, self.startup, self.paths = backend, silence, startup, paths
+        self.wait, self.notice = wait, notice
         self.device: dict[str, Any] = {}
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
@@ -84,7 +94,11 @@ class Supervisor:
         )
         self._lines = queue.Queue()
         threading.Thread(target=_forward, args=(self._process.stdout, self._lines), daemon=True).start()
-        event = self._next(self.startup)
+        try:
+            event = self._next(self.startup)
+        except queue.Empty:
+            self._end()
+            raise DeviceUnavailableError(f"the device did not answer within {self.startup:g} s") from None
         if event is None or event["event"] != "ready":
             why = event["message"] if event else self._ending()
             self._end()
@@ -99,7 +113,7 @@ class Supervisor:
         assert self._process.stdin is not None
         outcome, idle = Outcome(), False
         with contextlib.suppress(OSError):  # it has just ended: the loop below says how
-            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.write(json.dumps({"wait": self.wait, **request}) + "\n")
             self._process.stdin.flush()
         while True:
             try:
@@ -116,6 +130,9 @@ class Supervisor:
             elif event["event"] == "beat":
                 outcome.doing, outcome.who = event["doing"], event.get("who", "")
                 idle = event.get("idle", False)
+                continue
+            elif event["event"] == "notice":
+                self.notice(event["text"])
                 continue
             elif event["event"] == "failed":
                 outcome.status, outcome.diagnosis = event["status"], event["diagnosis"]

@@ -1,4 +1,5 @@
-"""What a result says about the GPU it was obtained on: name, driver, versions, and clocks and power while timing.
+"""What a result says about the GPU it was obtained on: name, driver, versions, clocks and power while timing, and how
+many others compute on it.
 
 Reads only: no setting of the GPU is changed.
 """
@@ -11,20 +12,23 @@ import shutil
 import subprocess
 from typing import Any
 
-__all__ = ["clocks", "describe_cuda"]
+from warpwright.device.gpu import Gpu
+
+__all__ = ["clocks", "describe_cuda", "others"]
 
 _CLOCK_FIELDS = ("clocks.sm", "clocks.mem", "power.draw", "power.limit", "temperature.gpu")
 
 
-def describe_cuda(torch: Any) -> dict[str, Any]:
-    """Name the current CUDA device and the software on it; versions that cannot be read are ""."""
-    properties = torch.cuda.get_device_properties(0)
+def describe_cuda(torch: Any, gpu: Gpu) -> dict[str, Any]:
+    """Describe torch's current CUDA device, which is `gpu`, and the software on it; what cannot be read is ""."""
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
     return {
+        "uuid": gpu.short,
         "gpu": str(properties.name),
         "compute_capability": f"{properties.major}.{properties.minor}",
         "sms": int(properties.multi_processor_count),
         "memory_bytes": int(properties.total_memory),
-        "driver": (_query("driver_version") or [""])[0],
+        "driver": (_query(gpu, "driver_version") or [""])[0],
         "torch": str(torch.__version__),
         "cuda": str(torch.version.cuda),
         "tvm_ffi": _version("tvm_ffi"),
@@ -32,9 +36,9 @@ def describe_cuda(torch: Any) -> dict[str, Any]:
     }
 
 
-def clocks() -> dict[str, float]:
+def clocks(gpu: Gpu) -> dict[str, float]:
     """Read SM and memory clock (MHz), power draw and limit (W) and temperature (C) now; {} where unreadable."""
-    values = _query(",".join(_CLOCK_FIELDS))
+    values = _query(gpu, ",".join(_CLOCK_FIELDS))
     if len(values) != len(_CLOCK_FIELDS):
         return {}
     found = {}
@@ -46,21 +50,34 @@ def clocks() -> dict[str, float]:
     return found
 
 
-def _query(fields: str) -> list[str]:
+def others(gpu: Gpu) -> int:
+    """Return how many processes beside this one compute on the GPU, as far as nvidia-smi sees them."""
+    found = {int(line) for line in _ask(gpu, "--query-compute-apps=pid") if line.strip().isdecimal()}
+    # In a container the numbers may be the host's: then this process is one of them under another number.
+    return len(found) - 1 if found else 0
+
+
+def _query(gpu: Gpu, fields: str) -> list[str]:
+    lines = _ask(gpu, f"--query-gpu={fields}")
+    return [value.strip() for value in lines[0].split(",")] if len(lines) == 1 else []
+
+
+def _ask(gpu: Gpu, question: str) -> list[str]:
+    """What nvidia-smi says of this GPU, by lines; [] where it cannot be asked. Never of another."""
     command = shutil.which("nvidia-smi")
-    if command is None:
-        return []
-    try:
-        done = subprocess.run(
-            [command, f"--query-gpu={fields}", "--format=csv,noheader,nounits", "--id=0"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [value.strip() for value in done.stdout.strip().split(",")]
+    for selector in gpu.selectors if command else ():
+        try:
+            done = subprocess.run(
+                [str(command), question, "--format=csv,noheader,nounits", f"--id={selector}"],
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            continue
+        return done.stdout.strip().splitlines()
+    return []
 
 
 def _version(module: str) -> str:

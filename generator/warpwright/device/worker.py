@@ -17,11 +17,13 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from warpwright.child import die_with_parent
 from warpwright.device.backend import Backend, make_backend
 from warpwright.device.cases import read_case
 from warpwright.device.check import check_problem
 from warpwright.device.check_case import check_case
 from warpwright.device.contest import run_contest
+from warpwright.device.lock import holding
 from warpwright.device.memo import Store
 from warpwright.device.problem import Problem, listed, shape_of
 from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, load_subject
@@ -54,18 +56,36 @@ def main(arguments: list[str]) -> int:
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            if request["do"] == "validate":
-                finished = _validate(backend, request, store, tell)
-            elif request["do"] == "compare":
-                finished = _compare(backend, request, tell)
-            else:
-                store.clear()
-                finished = run_contest(backend, request, tell)
+            finished = _serve(backend, request, store, tell)
         except Exception as error:
             finished = _explain(error, tell)
         if not finished:
             return 1
     return 0
+
+
+def _serve(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell) -> bool:
+    """Do what is asked for, with the device's lock; returns whether the context may serve another request."""
+    alone = request["do"] == "bench"
+    waiting = False
+
+    def on_wait(seconds: float) -> None:
+        nonlocal waiting
+        if not waiting:
+            limit = f"at most {request['wait']:g} s"
+            tell({"event": "notice", "text": f"another process of warpwright is on this GPU; waiting for it, {limit}"})
+        waiting = True
+        tell({"event": "beat", "doing": "waiting for another process", "idle": True})
+
+    with holding(backend.key(), alone, request["wait"], on_wait) as unheld:
+        if alone:
+            store.clear()
+            return run_contest(backend, request, tell, unheld)
+        return (
+            _validate(backend, request, store, tell)
+            if request["do"] == "validate"
+            else _compare(backend, request, tell)
+        )
 
 
 def select_problems(subject: Subject, request: Mapping[str, Any]) -> list[Problem]:
@@ -137,6 +157,7 @@ def _explain(error: Exception, tell: Tell) -> bool:
 
 
 if __name__ == "__main__":
+    die_with_parent()  # a kernel that hangs would stay on the GPU for ever
     code = main(sys.argv[1:])
     sys.stderr.flush()
     # Not through atexit: with a lost context, the libraries' own cleaning up can hang.

@@ -178,6 +178,7 @@ class Timing(Frozen):
     sustained_us: Summary | None = None
     sustained_speed: Positive | None = None
     peer: Peer | None = None
+    shared: Text | None = None
 
 
 class Benchmarked(Frozen):

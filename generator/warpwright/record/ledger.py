@@ -57,13 +57,18 @@ class LedgerLine:
             "arch": evidence.subject.arch,
             "toolchain": evidence.subject.toolchain,
             "figures": evidence.figures,
-            "gpu": evidence.gpu if evidence.method in ON_DEVICE else {},
+            "gpu": _kind(evidence.gpu) if evidence.method in ON_DEVICE else {},
             "diagnosis": evidence.diagnosis,
             "protocol": evidence.protocol,
             "judged_by": evidence.judged_by,
         }
         kept: dict[str, Any] = plain({name: each for name, each in fields.items() if each not in (None, "", {})})
         return kept
+
+
+def _kind(gpu: Mapping[str, Any]) -> dict[str, Any]:
+    """A GPU's description without what tells it from others of its kind: that is no part of what was proved."""
+    return {name: told for name, told in gpu.items() if name != "uuid"}
 
 
 def read_ledger(path: Path) -> list[LedgerLine]:
