@@ -24,7 +24,10 @@ __all__ = ["Imported", "import_results", "record_result"]
 
 _ORIGIN = ("config", "variant", "source_sha", "cubin_sha", "arch", "toolchain")
 #: What of a run stands at the top of the file beside status and figures.
-_TOP = ("method", "protocol", "source_sha", "cubin_sha", "arch", "toolchain", "gpu", "time", "diagnosis", "emulator")
+_TOP = (
+    *("method", "protocol", "source_sha", "cubin_sha", "arch", "toolchain"),
+    *("gpu", "time", "diagnosis", "emulator", "judged_by"),
+)
 
 
 @dataclass
@@ -107,9 +110,8 @@ def _counting(runs: list[dict[str, Any]], build: Mapping[str, Any]) -> dict[str,
 
 
 def _timings(present: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    runs = sorted(
-        present, key=lambda run: not run["figures"].get("shared")
-    )  # what was not alone first; otherwise by time
+    # What was not alone first, so that it gives way; otherwise by time, as before.
+    runs = sorted(present, key=lambda run: not run["figures"].get("shared"))
     latest = {json.dumps(run["problem"], sort_keys=True): run for run in runs}
     counting = min(reversed(list(latest.values())), key=lambda run: STATUSES.index(run["status"]))
     return {**_top(counting), "figures": {"problems": [run["figures"] for run in latest.values() if run["figures"]]}}
