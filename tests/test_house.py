@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "canonical": set(),
     "errors": set(),
     "frozen": set(),
+    "text": set(),
     "child": set(),
     "cpu": set(),
     "closure": set(),
@@ -30,7 +31,7 @@ MAY_IMPORT = {
     "protocols": set(),
     "sealed": {"canonical", "errors"},
     "record": {"canonical", "errors", "frozen", "protocols", "scratch", "sealed"},
-    "epilogue": {"errors", "frozen", "plan"},
+    "epilogue": {"errors", "frozen", "plan", "text"},
 }
 #: Words of single kernel families and of their instructions.
 KNOWS = re.compile(r"gemm|wgmma|tile_n")

@@ -42,6 +42,7 @@ def test_an_unknown_operation_is_named_with_the_known_ones():
         ('name="shift"', 'name="shfit"', "OP.name is 'shfit'; it must be the file's name, 'shift'"),
         ("from warpwright", "from generatro", "ModuleNotFoundError: No module named 'generatro'"),
         ("OP = EpilogueOp(", "OP = EpilogueOp((", "SyntaxError"),
+        ("OP = EpilogueOp(", "raise SystemExit(0)\nOP = EpilogueOp(", "SystemExit: 0; an operation's file must import"),
         ('    summary="x + shift",\n', "", "TypeError"),
         ('"x + shift",\n    op', '"two\\nlines",\n    op', "summary is 'two\\nlines'; it must be one line"),
         ('"scalar"', '"vector"', "operand 'shift': kind is 'vector'; it must be one of tile, vector_m"),
@@ -139,6 +140,14 @@ def test_a_bound_is_judged_where_the_value_is(write_op, bound, told):
     write_op(text.replace(IDLE, f"error=lambda xp, x, e, o: {bound}"))
     found = idle(registry.get("shift"))
     assert found.startswith(f"error is no bound of use {told}") if told else found == ""
+
+
+@pytest.mark.parametrize("name", ["a\nimport os", "a b", "my-op", 'a"""', "a\u202eb", "a" * 33])
+def test_a_file_whose_name_is_no_plain_word_is_refused(write_op, name):
+    write_op(GOOD.replace('name="shift"', f"name={name!r}"), name)
+    with pytest.raises(OpError, match="it must be lower-case letters, digits and underscores, 32 at most") as caught:
+        registry.get(name)
+    assert str(caught.value).isprintable()
 
 
 def test_all_faults_are_told_at_once(write_op):

@@ -19,6 +19,8 @@ _IN_SCOPE = frozenset({"cute", "cutlass", "Float32", "Int32"}) | frozenset(dir(b
 
 def faults(op: EpilogueOp) -> Iterator[str]:
     """Yield every fault of an operation's declaration, in words that say what to change."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", op.name):
+        yield f"the name is {op.name!r}; it must be lower-case letters, digits and underscores, 32 at most"
     if not isinstance(op.summary, str) or not op.summary.isprintable() or not op.summary or '"""' in op.summary:
         yield f"summary is {op.summary!r}; it must be one line of text"
     if not isinstance(op.shared_bytes, int) or op.shared_bytes < 0:

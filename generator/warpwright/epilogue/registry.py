@@ -12,6 +12,7 @@ from warpwright.epilogue.check import clashes, faults
 from warpwright.epilogue.idle import idle
 from warpwright.epilogue.op import EpilogueOp
 from warpwright.errors import VocabularyError
+from warpwright.text import printable
 
 __all__ = ["OPS_VARIABLE", "OpError", "OpWarning", "folders", "get", "names", "source_path"]
 
@@ -24,6 +25,9 @@ class OpError(VocabularyError):
     """An operation's file cannot be used; the message names the file, the fault and the way out."""
 
     field = "kernel.epilogue"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 class OpWarning(UserWarning):
@@ -42,7 +46,7 @@ def _load(path: Path) -> EpilogueOp:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # a file that ends the program would end it as if all were well
         raise OpError(f"{path}: {type(error).__name__}: {error}; an operation's file must import cleanly") from error
     op = getattr(module, "OP", None)
     if not isinstance(op, EpilogueOp):

@@ -6,12 +6,17 @@ from collections.abc import Sequence
 
 from warpwright.archs import Arch
 from warpwright.plan.types import KernelPlan, Plan
+from warpwright.text import source_line
 
 __all__ = ["barrier_table", "constants_block", "memory_table", "memory_total", "roles_table", "text_table"]
 
 
 def text_table(rows: Sequence[Sequence[str]], indent: str = "    ") -> str:
-    """Align columns: numbers to the right, words to the left; the last column is not padded."""
+    """Align columns: numbers to the right, words to the left; the last column is not padded.
+
+    Cells are made fit for a docstring: what they say ends neither it nor their line.
+    """
+    rows = [[source_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     numeric = [all(row[i].replace("-", "").isdigit() for row in rows[1:]) for i in range(len(widths))]
     lines = []
@@ -61,4 +66,4 @@ def barrier_table(kernel: KernelPlan) -> str:
 
 def constants_block(plan: Plan) -> str:
     """Return the constants as Python assignments, each as a person would write it, with what it is."""
-    return "\n".join(f"{c.name} = {c.expression or c.value}  # {c.note}" for c in plan.constants)
+    return "\n".join(f"{c.name} = {c.expression or c.value}  # {source_line(c.note)}" for c in plan.constants)

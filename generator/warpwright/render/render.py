@@ -1,4 +1,8 @@
-"""Fills a family's template with a plan. Jinja2 is strict and sandboxed; nothing of a YAML value is evaluated."""
+"""Fills a family's template with a plan. Jinja2 is strict and sandboxed; nothing of a YAML value is evaluated.
+
+Text in a comment or a docstring goes through the filter `line`, or a table's cells do: whatever a label, an operation's
+summary or a note holds, it ends neither, and nothing of it is ever executed.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from warpwright.plan import tables
 from warpwright.plan.types import Plan
 from warpwright.render.kept import KeptTemplates
 from warpwright.resources import cache_root, templates
+from warpwright.text import source_line
 
 __all__ = ["render"]
 
@@ -28,6 +33,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
         keep_trailing_newline=True,
         bytecode_cache=KeptTemplates(cache_root() / "templates"),
     )
+    environment.filters["line"] = source_line
     environment.globals |= {name: getattr(tables, name) for name in tables.__all__}
     return environment
 
