@@ -22,7 +22,6 @@ __all__ = ["Finding", "examine"]
 _PACKAGES = {
     "pydantic": ("plan", "pip install pydantic"),
     "PyYAML": ("plan", "pip install PyYAML"),
-    "simpleeval": ("plan", "pip install simpleeval"),
     "Jinja2": ("generate", "pip install Jinja2"),
     "nvidia-cutlass-dsl": ("build", "pip install nvidia-cutlass-dsl"),
     "apache-tvm-ffi": ("build", "pip install apache-tvm-ffi"),

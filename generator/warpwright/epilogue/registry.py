@@ -14,7 +14,7 @@ from warpwright.epilogue.op import EpilogueOp
 from warpwright.errors import VocabularyError
 from warpwright.text import printable
 
-__all__ = ["OPS_VARIABLE", "OpError", "OpWarning", "folders", "get", "names", "source_path"]
+__all__ = ["OPS_VARIABLE", "OpError", "OpWarning", "folders", "get", "names", "searched", "source_path"]
 
 OPS_VARIABLE = "WARPWRIGHT_OPS"
 
@@ -82,11 +82,17 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_index(tuple(folders()))))
 
 
+def searched() -> str:
+    """Say where else than in the package operations were looked for, for who misses one."""
+    own = [str(folder) for folder in folders()[1:]]
+    return f"{OPS_VARIABLE}: {printable(', '.join(own))}" if own else f"{OPS_VARIABLE} is not set"
+
+
 def source_path(name: str) -> Path:
     """Return the file of an operation. Raises OpError when there is none."""
     index = _index(tuple(folders()))
     if name not in index:
-        raise OpError(f"epilogue operation {name!r} is unknown; known: {', '.join(sorted(index))}")
+        raise OpError(f"epilogue operation {name!r} is unknown; known: {', '.join(sorted(index))} ({searched()})")
     return index[name]
 
 

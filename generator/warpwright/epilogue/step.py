@@ -21,11 +21,11 @@ def _known(name: str) -> str:
 
 
 class _Known:
-    """Lists the operations in the JSON Schema, so that editors and messages offer them."""
+    """Lists the operations in the JSON Schema, and where they are from, so that editors and messages offer them."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"type": "string", "enum": list(registry.names())}
+        return {"type": "string", "enum": list(registry.names()), "$comment": registry.searched()}
 
 
 class EpilogueStep(Frozen):
@@ -48,4 +48,4 @@ class EpilogueStep(Frozen):
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         written_out = handler(core)
-        return {"anyOf": [{"type": "string", "enum": list(registry.names())}, written_out]}
+        return {"anyOf": [_Known.__get_pydantic_json_schema__(core, handler), written_out]}

@@ -8,7 +8,7 @@ or on a GPU: problems, inputs, reference, work, peer; it imports numpy at most, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from warpwright.archs import H200, Arch, Device
@@ -47,6 +47,8 @@ class Target:
 
     rules: in the order of evaluation. plan: of one point; an illegal one gives a plan whose `violations` say why.
     words: what the template needs beside the plan itself, read off the plan alone.
+    resolved: what each choice that a design may leave to the plan (`auto`) became, by its path in a file
+    (`design.stages`); of a subtree a mapping, or the word that stands for it.
     """
 
     arch: Arch
@@ -55,6 +57,7 @@ class Target:
     plan: Callable[[Point], Plan]
     words: Callable[[Plan], Mapping[str, object]]
     predict: Predict
+    resolved: Callable[[Plan], Mapping[str, Any]]
 
 
 def _no_conflict(kernel: Any) -> None:
@@ -66,6 +69,8 @@ class Family:
     """A kind of kernel. The models are those of a YAML file; a problem's fields are the modes' names in lower case.
 
     conflict: why no arch could ever have a kernel, where its fields contradict each other: a mistake of the file.
+    known_as: what the family is called elsewhere, in lower case. elsewhere: keys of other tools, in lower case, and the
+    field that they are here (`design.stages`), or a sentence that says why there is none.
     """
 
     name: str
@@ -76,6 +81,8 @@ class Family:
     starter: str  # a commented YAML file that loads as it stands
     targets: Mapping[str, Target]
     conflict: Callable[[Any], Conflict | None] = _no_conflict
+    known_as: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.bench or not self.targets:

@@ -7,6 +7,7 @@ from typing import Any
 
 from warpwright import families
 from warpwright.spec.fields import Fields
+from warpwright.spec.ranges import KEYS
 
 __all__ = ["json_schema"]
 
@@ -55,15 +56,30 @@ def _family_schema(name: str) -> Schema:
     definitions["Product"] = {
         "type": "object",
         "additionalProperties": False,
-        "properties": {path: {"type": "array", "minItems": 1, "items": node} for path, node in products.items()},
+        "properties": {path: _swept(node, fields.kinds(tuple(path.split(".")))) for path, node in products.items()},
+    }
+    definitions["Range"] = {
+        "type": "object",
+        "description": "the whole numbers from the first to the last, both included, in steps of 1 or of `step`",
+        "additionalProperties": False,
+        "required": ["from", "to"],
+        "properties": {key: {"type": "integer", **({"minimum": 1} if key == "step" else {})} for key in KEYS},
     }
     reference = {"$ref": "#/$defs/Product"}
     root["properties"]["sweep"] = {
-        "description": "values per field; every combination is a point. A list is the union of its products.",
+        "description": "values per field, or a range; every combination is a point. A list is a union of products.",
         "anyOf": [reference, {"type": "array", "minItems": 1, "items": reference}],
     }
     renamed: Schema = _renamed({name: root, **{f"{name}.{part}": node for part, node in definitions.items()}}, name)
     return renamed
+
+
+def _swept(node: Schema, kinds: frozenset[str]) -> Schema:
+    """What a swept field may have: a list of its values, and ranges where these are numbers."""
+    if "number" not in kinds or "mapping" in kinds:
+        return {"type": "array", "minItems": 1, "items": node}
+    values: Schema = {"$ref": "#/$defs/Range"}
+    return {"anyOf": [{"type": "array", "minItems": 1, "items": {"anyOf": [node, values]}}, values]}
 
 
 def _node(root: Schema, definitions: Schema, path: str) -> Schema:
@@ -87,5 +103,6 @@ def _renamed(node: Any, family: str) -> Any:
         return {
             key: value.replace("#/$defs/", f"#/$defs/{family}.") if key == "$ref" else _renamed(value, family)
             for key, value in node.items()
+            if key != "$comment"  # of messages: it speaks of this machine
         }
     return [_renamed(item, family) for item in node] if isinstance(node, list) else node

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["SpecError", "SpecErrors"]
+from warpwright.text import printable, shortened
+
+__all__ = ["SHOWN", "SpecError", "SpecErrors"]
+
+#: Mistakes of one file that are printed: who has more is helped by these first.
+SHOWN = 20
+#: Characters of one message's parts: a value can be as long as the file.
+_KEY, _RULE = 200, 1000
 
 
 @dataclass(frozen=True)
@@ -27,18 +34,22 @@ class SpecError:
     nearest_is: str = "legal value"
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        subject = self.key if self.value is None else f"{self.key} = {self.value}"
+        """One line, in which nothing that the file holds moves a terminal's cursor."""
+        file = printable(self.file)
+        place = f"{file}:{self.line}" if self.line else file
+        key = shortened(self.key, _KEY)
+        subject = key if self.value is None else f"{key} = {shortened(self.value)}"
         way_out = f"; nearest {self.nearest_is}: {self.nearest}" if self.nearest else ""
-        return f"{place}: {subject + ': ' if subject else ''}{self.rule}{way_out}"
+        return f"{place}: {subject + ': ' if subject else ''}{shortened(self.rule, _RULE)}{printable(way_out)}"
 
 
 class SpecErrors(Exception):  # noqa: N818 - it holds several
-    """All mistakes of one file, sorted by line; prints one per line."""
+    """All mistakes of one file, sorted by line; prints one per line, and how many more than `SHOWN` there are."""
 
     def __init__(self, errors: Iterable[SpecError]) -> None:
         self.errors = tuple(sorted(errors, key=lambda e: (e.line, e.column)))
         super().__init__(self.errors)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.errors))
+        more = len(self.errors) - SHOWN
+        return "\n".join([*map(str, self.errors[:SHOWN]), *([f"and {more:,} more"] if more > 0 else [])])

@@ -18,6 +18,11 @@ __all__ = ["Fields", "Schema", "nearest_name"]
 
 Schema = dict[str, Any]
 
+_KINDS = {
+    "integer": "number", "number": "number", "string": "text", "boolean": "truth", "array": "list", "object": "mapping",
+    "null": "null",
+}  # fmt: skip
+_LONGEST_NAME = 80
 _ITEMS = {"string": "texts", "object": "mappings"}
 
 
@@ -63,19 +68,27 @@ class Fields:
         for key in self.keys(path):
             yield from self._paths((*path, key))
 
-    def accepts(self, path: Path) -> tuple[set[str], list[Any]]:
-        """The JSON types that a field takes (without those of its choices), and its choices; of a list, its items'."""
+    def kinds(self, path: Path) -> frozenset[str]:
+        """What kinds of value the field at `path` takes: number, text, truth, list, mapping, null."""
+        found = set()
+        for node in self._at(path):
+            values = node.get("enum", [node["const"]] if "const" in node else [])
+            found |= {_KINDS[node["type"]]} if "type" in node else {_kind_of(value) for value in values}
+        return frozenset(found)
+
+    def choices(self, path: Path) -> list[Any]:
+        """The values to choose from, where a field has some; of a list, its items'."""
         nodes = self._at(path)
-        items = [item for node in nodes if "items" in node for item in self._flat(node["items"])]
-        return {n["type"] for n in nodes if "enum" not in n and "const" not in n}, _choices([*nodes, *items])
+        return _choices([*nodes, *(item for node in nodes if "items" in node for item in self._flat(node["items"]))])
 
     def rule(self, path: Path) -> str:
         """What the field at `path` accepts, in words."""
         nodes = self._at(path)
         parts = [self._words(node) for node in nodes if "enum" not in node and "const" not in node]
         choices = [show(choice) for choice in _choices(nodes)]
+        remarks = dict.fromkeys(f" ({node['$comment']})" for node in nodes if "$comment" in node)
         if choices:
-            parts.insert(0, f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0])
+            parts.insert(0, f"one of {', '.join(choices)}{''.join(remarks)}" if len(choices) > 1 else choices[0])
         if len(parts) == len(choices) == 1:
             return f"only {choices[0]}"
         return ", or ".join(parts)
@@ -90,31 +103,22 @@ class Fields:
             items = list(self._flat(node["items"]))
             names = " or ".join(dict.fromkeys(_ITEMS[item["type"]] for item in items))
             told = (f" with the keys {', '.join(item['properties'])}" for item in items if "properties" in item)
-            return f"a list of {'one or more ' if node.get('minItems') else ''}{names}{next(told, '')}"
+            most = f", {node['maxItems']} at most" if "maxItems" in node else ""
+            return f"a list of {'one or more ' if node.get('minItems') else ''}{names}{next(told, '')}{most}"
         if kind == "object":
             return f"a mapping with the keys {', '.join(node['properties'])}"
         if kind == "string":
             return str(node.get("description", "text"))
         return str(kind)
 
-    def nearest(self, path: Path, value: Any) -> str:
-        """The legal value nearest to `value` (as read, or the text of what could not be), empty where none is near.
+    def limits(self, path: Path) -> tuple[int | None, int | None] | None:
+        """The least and the largest whole number of a field, None for no limit; None for a field of other kinds."""
+        numbers = [node for node in self._at(path) if node.get("type") == "integer" and "const" not in node]
+        return (numbers[0].get("minimum"), numbers[0].get("maximum")) if numbers else None
 
-        Empty too for numbers of a design that are too small: how small they may be is up to the rules of the plan.
-        """
-        nodes = self._at(path)
-        number = _number(value)
-        integers = [node for node in nodes if node["type"] == "integer" and "const" not in node]
-        if integers and number is not None:
-            low, high = integers[0].get("minimum", number), integers[0].get("maximum", number)
-            return "" if number < low and path[0] == "design" else str(max(low, min(high, number)))
-        choices = _choices(nodes)
-        if len(choices) == 1 and len(nodes) == 1:
-            return show(choices[0])
-        items = [item for node in nodes if "items" in node for item in self._flat(node["items"])]
-        if value and any(_suits(item, value) for item in items):
-            return show((value,))
-        return nearest_name(str(value), [choice for choice in choices if isinstance(choice, str)])
+
+def _kind_of(value: Any) -> str:
+    return "truth" if isinstance(value, bool) else "number" if isinstance(value, int) else "text"
 
 
 def _has(node: Schema, step: str | int) -> bool:
@@ -128,26 +132,8 @@ def _choices(nodes: Iterable[Schema]) -> list[Any]:
     return list(dict.fromkeys(found))
 
 
-def _suits(item: Schema, value: Any) -> bool:
-    """Whether one value, alone in a list, would do as far as its choices and keys go."""
-    if isinstance(value, dict):
-        return item["type"] == "object" and set(item.get("required", ())) <= set(value) <= set(item["properties"])
-    return item["type"] == "string" and isinstance(value, str) and value in item.get("enum", [value])
-
-
-def nearest_name(name: str, names: Sequence[str]) -> str:
-    """The one of `names` that is spelt most like `name`, empty where none is."""
-    return next(iter(difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)), "")
-
-
-def _number(value: Any) -> int | None:
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, str):
-        try:
-            value = float(value.strip().replace("_", ""))
-        except ValueError:
-            return None
-    if isinstance(value, float):
-        return round(value) if abs(value) < 2**53 else None
-    return value if isinstance(value, int) else None
+def nearest_name(name: str, names: Sequence[str], alike: float = 0.5) -> str:
+    """The one of `names` that is spelt most like `name`, empty where none is alike (1: the same but for case)."""
+    if len(name) > _LONGEST_NAME:  # which takes the square of its length to compare
+        return ""
+    return next(iter(difflib.get_close_matches(name.lower(), names, n=1, cutoff=alike)), "")

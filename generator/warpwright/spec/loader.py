@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import os
-from collections.abc import Mapping
-from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,31 +10,30 @@ from pydantic import BaseModel
 from warpwright import families
 from warpwright.canonical import plain
 from warpwright.errors import VocabularyError
-from warpwright.spec.check import Fault, check
+from warpwright.spec import elsewhere
+from warpwright.spec.check import check
 from warpwright.spec.errors import SpecError, SpecErrors
 from warpwright.spec.fields import Fields, nearest_name
-from warpwright.spec.places import family_of, items, swept_field, unknown_first, value_at
+from warpwright.spec.places import family_of, items, unknown_first
+from warpwright.spec.reading import read
+from warpwright.spec.report import Report
 from warpwright.spec.schema import file_model, point_model
 from warpwright.spec.spec import Spec
-from warpwright.spec.sweep import LIMIT, overlay, size
+from warpwright.spec.sweep import overlay
+from warpwright.spec.sweep_reader import Products, SweepReader
 from warpwright.spec.where import Predicate, PredicateError
 from warpwright.spec.yaml_nodes import Document, Path, compose, dotted, show
 
 __all__ = ["load"]
 
-Products = tuple[dict[str, tuple[Any, ...]], ...]
+#: Characters of all predicates together: each is evaluated at up to ten thousand points.
+_LONGEST_WHERE = 4000
 
 
 def load(path: str | os.PathLike[str]) -> Spec:
     """Read, check and expand one YAML file. Raises SpecErrors with every mistake of the file, sorted by line."""
     file = os.fspath(path)
-    try:
-        text = FilePath(file).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SpecErrors([SpecError(file, 0, 0, "", None, f"not UTF-8: byte {error.start}")]) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SpecErrors([SpecError(file, 0, 0, "", None, f"cannot be read: {reason}")]) from None
+    text = read(file)
     try:
         return _Loader(compose(text, file)).load()
     except VocabularyError as error:  # what a user added to a vocabulary, not the YAML file
@@ -49,45 +44,44 @@ class _Loader:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.fields = Fields(family_of(document.data))
-        self.point_model = point_model(self.fields.family)
-        self.errors = [*document.errors, *(self.refused(path, error) for path, error in document.bad.items())]
-        self.places: list[Path] = [("sweep",)]  # of the products of the sweep
-        self.meant: set[Path] = set()  # fields that misspelt keys stand for: they are not missing as well
-        self.checked: dict[tuple[str, str], dict[Path, Fault]] = {}  # sweep values that were looked at before
+        self.report = Report(document, self.fields)
+        self.places: list[Path] = []  # of the products of the sweep
 
     def load(self) -> Spec:
         data = self.document.data
         if not isinstance(data, dict):
             rule = f"a mapping with the keys {', '.join(self.fields.keys(()))}"
             text = None if data is None else show(data)
-            raise SpecErrors(self.errors or [self.error((), "the file", text, rule)])
-        self.knownfamily(data)
+            raise SpecErrors(self.report.errors or [self.report.error((), "the file", text, rule)])
+        self.known_family(data)
         base = {key: data.get(key) for key in ("kernel", "design") if key in data}
         tree = {key: value for key, value in data.items() if key != "sweep"}
         model = file_model(self.fields.family)
         faults = check(model, tree)
         for path, kind in unknown_first(faults):
             if kind != "missing" or path[0] not in ("kernel", "design"):
-                self.add(path, path, kind, tree)
-        products = self.sweep(data)
+                self.report.add(path, path, kind, tree)
+        sweep = SweepReader(self.report, data)
+        products, self.places = sweep.products, sweep.places
         self.missing(base, products, {path for path, kind in faults.items() if kind == "value"})
         self.predicates(data.get("where"))
-        if self.errors:
-            raise SpecErrors(self.errors)
+        if self.report.errors:
+            raise SpecErrors(self.report.errors)
         # A part that the sweep completes would not do alone: the rest of the file is read beside any whole point.
         spec = self.spec(model, tree, base, products)
         self.points(spec)
         return spec
 
-    def knownfamily(self, data: dict[str, Any]) -> None:
+    def known_family(self, data: dict[str, Any]) -> None:
         """Stop at a family that there is not: what its other fields take cannot be told."""
         kernel = data.get("kernel")
         named = kernel.get("family") if isinstance(kernel, dict) else None
         at: Path = ("kernel", "family")
         if isinstance(named, str) and named not in families.NAMES and not self.document.is_bad(at):
+            near = elsewhere.family(named) or nearest_name(named, families.NAMES)
             rule = f"one of {', '.join(families.NAMES)}"
-            near = nearest_name(named, families.NAMES) or families.NAMES[0]
-            raise SpecErrors([*self.errors, self.error(at, dotted(at), show(named), rule, near)])
+            rule += "" if near else ": README.md says what is not offered, docs/add_a_family.md how it would be added"
+            raise SpecErrors([*self.report.errors, self.report.error(at, dotted(at), show(named), rule, near)])
 
     def spec(self, model: type[BaseModel], tree: dict[str, Any], base: dict[str, Any], products: Products) -> Spec:
         whole = base
@@ -108,113 +102,9 @@ class _Loader:
             bench=plain(read.bench),
         )
 
-    def error(
-        self, at: Path, key: str, value: str | None, rule: str, nearest: str = "", nearest_is: str = "legal value"
-    ) -> SpecError:
-        mark = self.document.mark(at)
-        # A collection may start lines below its key.
-        at_key = value is None or mark.text is None
-        line, column = (mark.key_line, mark.key_column) if at_key else (mark.line, mark.column)
-        return SpecError(self.document.file, line, column, key, value, rule, nearest, nearest_is)
-
-    def refused(self, at: Path, error: SpecError) -> SpecError:
-        """The error of a value that YAML itself leaves in doubt, with what its field takes."""
-        field = swept_field(at)
-        takes = self.fields.rule(field)
-        if not takes:
-            return dataclasses.replace(error, nearest="")  # what is legal there cannot be told
-        free_text = "string" in self.fields.accepts(field)[0]
-        near = self.fields.nearest(field, error.value) or (error.nearest if free_text else "")
-        rule = f"{error.rule}; the field takes {takes}"
-        return dataclasses.replace(error, key=dotted(field), rule=rule, nearest=near)
-
-    def add(self, at: Path, field: Path, kind: Fault, root: Any, note: str = "") -> None:
-        """Report that the value at `at` in the file does not suit `field`; `root` holds the value at `field`."""
-        if self.document.is_bad(at):
-            return
-        key = dotted(field)
-        if kind == "missing":
-            if any(field[: len(meant)] == meant[: len(field)] for meant in self.meant):
-                return
-            self.errors.append(self.error(at, key, None, f"missing{note}: {self.fields.rule(field)}"))
-        elif kind == "unknown":
-            names = self.fields.keys(field[:-1])
-            near = nearest_name(str(field[-1]), names)
-            if near:
-                self.meant.add((*field[:-1], near))
-            rule = "unknown key" if near else f"unknown key: there are {', '.join(names)}"
-            self.errors.append(self.error(at, key, None, rule, near, "known key"))
-        else:
-            value = value_at(root, field)
-            mark = self.document.marks.get(at)
-            text = mark.text if mark and mark.text is not None else show(value)
-            self.errors.append(self.error(at, key, text, self.fields.rule(field), self.fields.nearest(field, value)))
-
-    def sweep(self, data: dict[str, Any]) -> Products:
-        """The products of the sweep, each value checked as if it stood in the field itself."""
-        if "sweep" not in data or self.document.is_bad(("sweep",)):
-            return ({},)
-        sweep = data["sweep"]
-        if not isinstance(sweep, (dict, tuple)) or sweep == ():
-            rule = "a mapping of fields to lists of values, or a list of one or more such mappings"
-            self.errors.append(self.error(("sweep",), "sweep", show(sweep), rule))
-            return ({},)
-        products = []
-        self.places = []
-        for at, product in [(("sweep",), sweep)] if isinstance(sweep, dict) else items(("sweep",), sweep):
-            if isinstance(product, dict):
-                self.places.append(at)
-                products.append({path: self.values(at, path, values, product) for path, values in product.items()})
-            elif not self.document.is_bad(at):
-                rule = "a mapping of fields to lists of values"
-                self.errors.append(self.error(at, dotted(at), show(product), rule))
-        if (count := size(products)) > LIMIT:
-            widest = max(products, key=lambda product: math.prod(map(len, product.values())))
-            factors = " x ".join(f"{path} ({len(values)})" for path, values in widest.items() if len(values) > 1)
-            share = f"{factors} gives {size([widest]):,} of them" if len(products) > 1 else factors
-            rule = f"at most {LIMIT:,} points: {share}; shorten the lists, or split the file"
-            self.errors.append(self.error(("sweep",), "sweep", f"{count:,} points", rule))
-        return tuple(products)
-
-    def values(self, at: Path, key: str, values: Any, product: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The values of one swept field; empty where there are none to expand."""
-        here = (*at, key)
-        if self.document.is_bad(here):
-            return ()
-        if key not in self.fields.paths:
-            near = nearest_name(key, self.fields.paths)
-            if near:
-                self.meant.add(tuple(near.split(".")))
-            rule = "no field of kernel or design has this path"
-            self.errors.append(self.error(here, key, None, rule, near, "field"))
-            return ()
-        field = tuple(key.split("."))
-        if not isinstance(values, tuple) or not values:
-            alone = values not in (None, ()) and not self.in_place(key, field, values)
-            near = show((values,)) if alone else ""
-            self.errors.append(self.error(here, key, show(values), "a list of one or more values", near))
-            return ()
-        if outer := next((other for other in product if key.startswith(f"{other}.")), None):
-            rule = f"part of {outer}, which the same product sweeps: give one of the two"
-            self.errors.append(self.error(here, key, None, rule))
-            return ()
-        for index, value in enumerate(values):
-            tree = overlay({}, field, value)
-            for path, kind in unknown_first(self.in_place(key, field, value)):
-                self.add((*here, index, *path[len(field) :]), path, kind, tree)
-        return values
-
-    def in_place(self, key: str, field: tuple[str, ...], value: Any) -> dict[Path, Fault]:
-        """What is wrong with a value of a swept field, as if it stood in the field itself."""
-        known = self.checked.get((key, repr(value)))
-        if known is None:
-            found = check(self.point_model, overlay({}, field, value))
-            known = {path: kind for path, kind in found.items() if path[: len(field)] == field}
-            self.checked[key, repr(value)] = known
-        return known
-
     def missing(self, base: dict[str, Any], products: Products, wrong: set[Path]) -> None:
         """Report fields that neither the file nor every product gives; not those inside `wrong` values."""
+        model = point_model(self.fields.family)
         lacking: dict[Path, list[int]] = {}
         seen: dict[tuple[str, ...], list[Path]] = {}  # products of the same fields lack the same
         for index, product in enumerate(products):
@@ -224,7 +114,7 @@ class _Loader:
                 tree = base
                 for field, values in zip(given, product.values(), strict=True):
                     tree = overlay(tree, field, values[0] if values else None)
-                found = [path for path, kind in check(self.point_model, tree).items() if kind == "missing"]
+                found = [path for path, kind in check(model, tree).items() if kind == "missing"]
                 seen[names] = [p for p in found if not any(p[: len(g)] == g for g in (*given, *wrong))]
             for path in seen[names]:
                 lacking.setdefault(path, []).append(index)
@@ -235,19 +125,24 @@ class _Loader:
             elif path[:-1] not in self.document.marks:  # the sweep alone gives its neighbours
                 neighbours = [name for name in products[0] if name.startswith(dotted(path[:-1]) + ".")]
                 at = (*self.places[0], neighbours[0]) if neighbours else path
-            self.add(at, path, "missing", base, note)
+            self.report.add(at, path, "missing", base, note)
 
     def predicates(self, where: Any) -> None:
-        for at, text in items(("where",), where) if isinstance(where, tuple) else []:
+        texts = items(("where",), where) if isinstance(where, tuple) else []
+        if sum(len(text) for _, text in texts if isinstance(text, str)) > _LONGEST_WHERE:
+            rule = f"at most {_LONGEST_WHERE:,} characters in all predicates together"
+            self.report.tell(("where",), "where", None, rule)
+            return
+        for at, text in texts:
             if not isinstance(text, str) or self.document.is_bad(at):
                 continue
             try:
                 Predicate(text, self.fields)
             except PredicateError as error:
-                self.errors.append(self.predicate_error(at, error))
+                self.report.errors.append(self.predicate_error(at, error))
 
     def predicate_error(self, at: Path, error: PredicateError) -> SpecError:
-        return self.error(at, dotted(at), show(error.text), error.rule, error.nearest, error.nearest_is)
+        return self.report.error(at, dotted(at), show(error.text), error.rule, error.nearest, error.nearest_is)
 
     def points(self, spec: Spec) -> None:
         """Expand, and check what only whole points show."""
@@ -259,7 +154,7 @@ class _Loader:
         if not expansion.points:
             removed = "; ".join(f"{text} removed {n}" for text, n in zip(spec.where, expansion.removed, strict=True))
             rule = f"leaves none of the {sum(expansion.removed)} points of the sweep ({removed})"
-            raise SpecErrors([self.error(("where",), "where", None, rule)])
+            raise SpecErrors([self.report.error(("where",), "where", None, rule)])
         self.conflicts(spec)
 
     def conflicts(self, spec: Spec) -> None:
@@ -273,7 +168,7 @@ class _Loader:
         if len(found) < len(points):
             rule += f" at {len(found)} of {len(points)} points; `where: [{first.predicate}]` drops them"
         at = self.place(spec, first.field)
-        raise SpecErrors([self.error(at, first.field, first.value, rule, first.nearest)])
+        raise SpecErrors([self.report.error(at, first.field, first.value, rule, first.nearest)])
 
     def place(self, spec: Spec, key: str) -> Path:
         """Where the file gives a field: in its sweep before its base."""

@@ -8,12 +8,22 @@ from __future__ import annotations
 import functools
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BeforeValidator, Field, create_model
+from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
 from warpwright import families
 from warpwright.frozen import Frozen
 
-__all__ = ["SpecHead", "file_model", "point_model"]
+__all__ = ["RESERVED", "SpecHead", "file_model", "point_model"]
+
+#: Names that out/NAME cannot have: the ledger's folder, and those that Windows keeps for devices, with whose machines
+#: trees of results are shared.
+RESERVED = ("ledger", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)))
+
+
+def _free(name: str) -> str:
+    if name in RESERVED:
+        raise ValueError("reserved")
+    return name
 
 
 def _no_lookalike(value: object) -> object:
@@ -32,11 +42,14 @@ class SpecHead(Frozen):
         Field(
             pattern=r"^[a-z][a-z0-9_]*$",
             max_length=64,
-            description="a name of lower-case letters, digits and underscores that starts with a letter",
+            description="a name of lower-case letters, digits and underscores that starts with a letter, 64 at most, "
+            f"and none that is kept for other things ({', '.join(RESERVED[:2])}, nul, com1, ...)",
+            json_schema_extra={"not": {"enum": list(RESERVED)}},
         ),
+        AfterValidator(_free),
     ]
     purpose: Annotated[str, Field(pattern=r"^[^\s].*$", description="one line of text that says what the file is for")]
-    where: tuple[str, ...] = ()
+    where: Annotated[tuple[str, ...], Field(max_length=100)] = ()
     #: What `ci` demands of every variant, beside what it can renew itself.
     evidence: tuple[Literal["compared", "gpu-validated", "benchmarked"], ...] = ()
 

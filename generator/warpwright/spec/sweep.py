@@ -15,6 +15,7 @@ from typing import Any
 from warpwright import families
 from warpwright.frozen import Frozen
 from warpwright.point import Point
+from warpwright.spec.point_values import PointValues
 from warpwright.spec.where import Predicate
 
 __all__ = ["LIMIT", "Expansion", "expand", "overlay", "size"]
@@ -99,7 +100,8 @@ def expand(family: str, base: Tree, products: Sequence[Product], predicates: Seq
     removed = [0] * len(predicates)
     points = []
     for point in unique.values():
-        failed = next((index for index, predicate in enumerate(predicates) if not predicate.holds(point)), None)
+        values = PointValues(point)
+        failed = next((index for index, predicate in enumerate(predicates) if not predicate.holds(values)), None)
         if failed is None:
             points.append(point)
         else:

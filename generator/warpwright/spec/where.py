@@ -1,39 +1,36 @@
 """`where`: predicates over the fields of a point, evaluated without being able to run code.
 
-The evaluator is simpleeval: one file without dependencies, maintained for more than ten years, that walks
-Python's own syntax tree and bounds the size of every result. (asteval can import and assign, so it does too
-much; rule-engine and cel-python bring a grammar of their own and several dependencies.) It is used below its
-abilities: each dotted field becomes one plain name before evaluation, so no attribute is ever looked up, and
-only the node types of `_ALLOWED` get as far as the evaluator.
+A predicate is parsed by Python, and each dotted field becomes one plain name, so that no attribute is ever looked up.
+Only the node types of `_ALLOWED` get as far as the evaluator, and only where the kinds of what they join can go
+together: what is wrong at every point is told when the file is loaded.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+import warnings
 from typing import Any
 
-from pydantic import BaseModel
-from simpleeval import DEFAULT_OPERATORS, EvalWithCompoundTypes, InvalidExpression  # type: ignore[import-untyped]
-
-from warpwright.point import Point
+from warpwright.spec import elsewhere
+from warpwright.spec.evaluate import ARITHMETIC, COMPARISONS, FUNCTIONS, NoValueError, evaluate
 from warpwright.spec.fields import Fields, nearest_name
+from warpwright.spec.point_values import AbsentError, PointValues, UnresolvedError, short
+from warpwright.spec.where_kinds import check_kinds
 from warpwright.spec.yaml_nodes import show
+from warpwright.text import shortened
 
 __all__ = ["Predicate", "PredicateError"]
 
 _LONGEST = 1000  # characters
 _DEEPEST = 60  # levels of the syntax tree, each of which costs three frames of the interpreter's stack
-_FUNCTIONS = {"min": min, "max": max, "abs": abs}
-_OPERATIONS = (ast.And, ast.Or, ast.Not, ast.USub, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
-_COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
 _ALLOWED = (
     *(ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.Name, ast.Load, ast.Constant, ast.Tuple, ast.List, ast.Call),
-    *_OPERATIONS,
-    *_COMPARISONS,
+    *(ast.And, ast.Or, ast.Not, ast.USub),
+    *ARITHMETIC,
+    *COMPARISONS,
 )
-_OPERATORS = {kind: function for kind, function in DEFAULT_OPERATORS.items() if kind in _ALLOWED}
+_THERE_ARE = f"there are + - * / // %, comparisons, in, and, or, not, {', '.join(FUNCTIONS)}"
 
 
 class PredicateError(Exception):
@@ -45,7 +42,7 @@ class PredicateError(Exception):
 
 
 class Predicate:
-    """A predicate whose syntax, fields and constants are checked. Raises PredicateError.
+    """A predicate whose syntax, fields, kinds and constants are checked. Raises PredicateError.
 
     Fields are named from below `design` or `kernel` (`tile.m`, `a.dtype`) or in full; a list of things that may be
     written as bare names is the list of these names. Operators: + - * / // %, comparisons, in, and, or, not; functions:
@@ -55,49 +52,54 @@ class Predicate:
     def __init__(self, text: str, fields: Fields) -> None:
         self.text = text
         if len(text) > _LONGEST:
-            raise PredicateError(text[:40] + "...", f"longer than {_LONGEST} characters")
-        try:
-            tree = ast.parse(text.strip(), mode="eval").body
-        except SyntaxError as error:
-            hint = " (== compares)" if re.search(r"[^=<>!]=[^=]", text) else ""
-            raise PredicateError(text, f"not an expression: {error.msg}{hint}") from None
-        except (ValueError, RecursionError, MemoryError):
-            raise PredicateError(text, "not an expression: nested too deep, or with a null character") from None
+            raise PredicateError(text, f"longer than {_LONGEST} characters")
+        tree = _parsed(text)
         if _depth(tree) > _DEEPEST:
             raise PredicateError(text, f"nested deeper than {_DEEPEST} levels")
         self._tree = _Names(text, fields).visit(tree)
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.Compare):
-                _check_constants(text, node, fields)
         names = [node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)]
-        self.fields = tuple(dict.fromkeys(name for name in names if name not in _FUNCTIONS))
+        self.fields = tuple(dict.fromkeys(name for name in names if name not in FUNCTIONS))
         if not self.fields:
             raise PredicateError(text, "names no field, so it is the same for every point")
-        self._evaluator = EvalWithCompoundTypes(operators=_OPERATORS, functions=dict(_FUNCTIONS))
+        for rule, nearest in check_kinds(self._tree, fields):
+            raise PredicateError(text, rule, nearest, "of them")
 
-    def holds(self, point: Point) -> bool:
-        """Whether the predicate holds at `point`; raises PredicateError where it is neither true nor false."""
-        self._evaluator.names = _Values(point)
+    def holds(self, values: PointValues) -> bool:
+        """Whether the predicate holds at a point, or speaks of a choice that the plan could not make.
+
+        Such a point is illegal: it stays, so that it is listed with the reasons. Raises PredicateError where the
+        predicate has no value.
+        """
         try:
-            result = self._evaluator.eval(self.text, previously_parsed=self._tree)
-        except _AbsentError as absent:
+            return bool(evaluate(self._tree, values.get))
+        except UnresolvedError:
+            return True
+        except AbsentError as absent:
             raise PredicateError(self.text, f"there is no {absent}") from None
-        except (TypeError, ZeroDivisionError, OverflowError, RecursionError, InvalidExpression) as error:
-            raise PredicateError(self.text, f"has no value where {self._values(point)}: {error}") from None
-        if not isinstance(result, bool):
-            rule = f"must be true or false, and is {show(result)} where {self._values(point)}"
-            raise PredicateError(self.text, rule)
-        return result
+        except NoValueError as error:
+            raise PredicateError(self.text, f"has no value where {self._values(values)}: {error}") from None
 
-    def _values(self, point: Point) -> str:
-        values = _Values(point)
+    def _values(self, values: PointValues) -> str:
         known = []
         for name in self.fields:
             try:
-                known.append(f"{_short(name)} = {show(values[name])}")
-            except _AbsentError:
+                value = values.get(name)
+            except (AbsentError, UnresolvedError):
                 continue
+            known.append(f"{short(name)} = {show(getattr(value, 'value', value))}")
         return ", ".join(known)
+
+
+def _parsed(text: str) -> ast.expr:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the syntax; what is odd is refused
+            return ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        hint = " (== compares)" if re.search(r"[^=<>!]=[^=]", text) else ""
+        raise PredicateError(text, f"not an expression: {shortened(error.msg)}{hint}") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise PredicateError(text, "not an expression: nested too deep, or with a null character") from None
 
 
 def _depth(tree: ast.AST) -> int:
@@ -107,45 +109,11 @@ def _depth(tree: ast.AST) -> int:
     return depth
 
 
-class _AbsentError(Exception):
-    """A field that a point does not have, because what is around it is `auto`, `none` or null there."""
-
-
-class _Values:
-    """The fields of a point by dotted path, looked up only when a predicate asks."""
-
-    def __init__(self, point: Point) -> None:
-        self.point = point
-
-    def __getitem__(self, name: str) -> Any:
-        part, *path = name.split(".")
-        value: Any = getattr(self.point, part)
-        for depth, step in enumerate(path):
-            if not isinstance(value, BaseModel):
-                around = _short(".".join([part, *path[:depth]]))
-                raise _AbsentError(f"{_short(name)} where {around} = {show(value)}: test {around} first")
-            value = getattr(value, step)
-        if isinstance(value, tuple):
-            return tuple(map(_bare, value))
-        return value.model_dump() if isinstance(value, BaseModel) else value
-
-
-def _bare(item: Any) -> Any:
-    """An item of a list as its short form: the field that a bare name stands for."""
-    shorthand = getattr(item, "shorthand", None)
-    return item if shorthand is None else getattr(item, shorthand)
-
-
-def _short(name: str) -> str:
-    return name.removeprefix("design.")
-
-
 def _full(name: str, fields: Fields) -> str | None:
     """The full path of a field that is no mere subtree; design goes before kernel."""
     for path in (f"design.{name}", f"kernel.{name}", name):
         if path in fields.paths:
-            types, choices = fields.accepts(tuple(path.split(".")))
-            return path if choices or types - {"object"} else None
+            return path if fields.kinds(tuple(path.split("."))) - {"mapping"} else None
     return None
 
 
@@ -159,8 +127,11 @@ class _Names(ast.NodeTransformer):
         name = ast.unparse(node)
         path = _full(name, self.fields)
         if path is None:
-            names = [_short(path) for path in self.fields.paths if _full(path, self.fields)]
-            raise PredicateError(self.text, f"no field is named {name}", nearest_name(name, names))
+            names = [short(path) for path in self.fields.paths if _full(path, self.fields)]
+            told = elsewhere.field_for(self.fields, name)
+            near = short(told) if told in self.fields.paths else "" if " " in told else nearest_name(name, names)
+            rule = f"no field is named {shortened(name)}" + (f": {told}" if " " in told else "")
+            raise PredicateError(self.text, rule, near if near in names else "")
         return ast.Name(id=path, ctx=ast.Load())
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -170,52 +141,40 @@ class _Names(ast.NodeTransformer):
         return self.field(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS:
-            called = ast.unparse(node.func)
-            raise PredicateError(self.text, f"{called} is no function here; there are {', '.join(_FUNCTIONS)}")
-        if node.keywords:
-            raise PredicateError(self.text, f"{node.func.id} takes no keywords")
+        if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
+            called = shortened(ast.unparse(node.func))
+            raise PredicateError(self.text, f"{called} is no function here; there are {', '.join(FUNCTIONS)}")
+        name = node.func.id
+        if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+            raise PredicateError(self.text, f"{name} takes numbers, one after another")
+        if len(node.args) != 1 if name == "abs" else len(node.args) < 2:
+            raise PredicateError(self.text, f"{name} takes {'one number' if name == 'abs' else 'two numbers or more'}")
         node.args = [self.visit(argument) for argument in node.args]
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        if node.value is not None and not isinstance(node.value, (int, float, str)):
-            raise PredicateError(self.text, f"{node.value!r} is neither a number nor text")
+        value: Any = node.value
+        if value is not None and not isinstance(value, (int, float, str)):
+            raise PredicateError(self.text, f"{shortened(ast.unparse(node))} is neither a number nor text")
+        if isinstance(value, (int, float)) and not abs(value) < 2**63:
+            raise PredicateError(self.text, "holds a number that is too large for 64 bits")
         return node
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         if not isinstance(node, _ALLOWED):
-            raise PredicateError(self.text, f"{type(node).__name__} is not available in a predicate")
+            raise PredicateError(self.text, f"{_called(node)} is not available in a predicate: {_THERE_ARE}")
         return super().generic_visit(node)
 
 
-def _check_constants(text: str, node: ast.Compare, fields: Fields) -> None:
-    """A constant beside a field must be one that the field can have: `a.dtype == "fp16"` would never hold."""
-    sides = [node.left, *node.comparators]
-    for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
-        if not isinstance(operator, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
-            continue
-        for field, other in ((left, right), (right, left)):
-            if isinstance(field, ast.Name):
-                for constant in _constants(other):
-                    _check_constant(text, field.id, constant, fields)
+_SIGNS: dict[type, str] = {
+    ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+    ast.MatMult: "@", ast.Invert: "~", ast.UAdd: "a sign +", ast.Is: "is", ast.IsNot: "is not",
+    ast.JoinedStr: "an f-string",
+    ast.Subscript: "[...] behind a value", ast.IfExp: "if", ast.Lambda: "lambda", ast.NamedExpr: ":=",
+    ast.Set: "a set", ast.Dict: "a dict", ast.Await: "await", ast.Slice: "a slice",
+}  # fmt: skip
 
 
-def _constants(node: ast.expr) -> Iterator[Any]:
-    if isinstance(node, ast.Constant):
-        yield node.value
-    elif isinstance(node, (ast.Tuple, ast.List)):
-        for item in node.elts:
-            yield from _constants(item)
-
-
-def _check_constant(text: str, path: str, value: Any, fields: Fields) -> None:
-    types, choices = fields.accepts(tuple(path.split(".")))
-    if value is None and "null" in types:
-        return
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and types & {"integer", "number"}:
-        return
-    if value not in choices:
-        known = ", ".join(map(show, choices)) or "a number"
-        near = nearest_name(str(value), choices)
-        raise PredicateError(text, f"{_short(path)} is never {show(value)}: {known}", near, "legal value")
+def _called(node: ast.AST) -> str:
+    """What a person calls a kind of node."""
+    return _SIGNS.get(type(node), type(node).__name__)

@@ -7,6 +7,7 @@ prints is computed here.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 from warpwright.archs import SM90A
 from warpwright.canonical import plain
@@ -18,7 +19,7 @@ from warpwright.families.copy.workload.design import CopyDesign
 from warpwright.plan.types import Argument, Barrier, Copy, KernelPlan, Plan, Role
 from warpwright.point import Point
 
-__all__ = ["plan"]
+__all__ = ["plan", "resolved"]
 
 
 def plan(point: Point) -> Plan:
@@ -51,6 +52,11 @@ def plan(point: Point) -> Plan:
         constants=constants(s),
         arguments=_arguments(s.computed.x.name, s.computed.y.name, s.most_chunks * s.stage_elements),
     )
+
+
+def resolved(plan: Plan) -> Mapping[str, int]:
+    """What the design's open choices became, by their paths in a file."""
+    return {"design.stages": plan.design.stages, "design.slots": plan.design.slots}
 
 
 def _design(s: Solution) -> CopyDesign:

@@ -6,6 +6,7 @@ more for C where the epilogue reads it. Every number that the template prints is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from warpwright.families.gemm.sm_90a.asked import asked
@@ -23,7 +24,7 @@ from warpwright.plan.rule import Rule
 from warpwright.plan.types import KernelPlan, Plan
 from warpwright.point import Point
 
-__all__ = ["RULES", "plan"]
+__all__ = ["RULES", "plan", "resolved"]
 
 
 #: In the order of evaluation.
@@ -63,6 +64,20 @@ def plan(point: Point) -> Plan:
         limits=limits(a),
     )
     return found
+
+
+def resolved(plan: Plan) -> Mapping[str, Any]:
+    """What the design's open choices became, by their paths in a file."""
+    design: GemmDesign = plan.design
+    registers: Any = "none"
+    if design.consumer_registers is not None:
+        registers = {"producer": design.producer_registers, "consumer": design.consumer_registers}
+    return {
+        "design.stages": design.stages,
+        "design.registers": registers,
+        "design.epilogue_n": design.subtile_n,
+        "design.epilogue_stages": design.subtile_stages,
+    }
 
 
 def _design(s: Solution) -> GemmDesign:
