@@ -26,12 +26,12 @@ from warpwright.plan.types import KernelPlan
 from warpwright.record import read_json
 
 
-def verdict_of(folder: Path, alter: Callable[[str], str] = lambda ptx: ptx) -> Verdict:
-    ptx = folder / "kernel.ptx"
-    before = ptx.read_text()
-    after = alter(before)
-    assert after != before or alter("") == ""
-    rewrite(folder, "kernel.ptx", after)
+def verdict_of(folder: Path, alter: Callable[[str], str] | None = None) -> Verdict:
+    if alter:
+        before = (folder / "kernel.ptx").read_text()
+        after = alter(before)
+        assert after != before
+        rewrite(folder, "kernel.ptx", after)
     return harness.emulate(harness.load(folder))
 
 
@@ -145,7 +145,9 @@ def test_every_mutant_is_caught_and_what_is_no_fault_survives(cooperative: Path)
     *done, last = trials(subject, [*listed, harmless])
     assert len(done) > 50
     assert {trial.mutant.name for trial in done if trial.survived} <= set(EQUIVALENT)
-    assert all(trial.case and trial.seed for trial in done if trial.mutant.launch is None and not trial.survived)
+    executed = [trial for trial in done if trial.mutant.launch is None and not trial.survived]
+    assert len(executed) > 40
+    assert all(trial.case and trial.seed for trial in executed)
     assert (last.caught, last.survived) == ("", True)
 
 
@@ -154,7 +156,9 @@ def test_committed_lists_are_readable() -> None:
     labels = [path.stem for path in folder.glob("*.yaml")]
     assert len(labels) >= 3
     for label in labels:
-        assert all(read_reasons(folder, label).values())
+        reasons = read_reasons(folder, label)
+        assert reasons
+        assert all(len(reason.split()) > 2 for reason in reasons.values())
 
 
 def test_reasons_are_read_by_label(tmp_path: Path) -> None:
