@@ -188,6 +188,10 @@ def test_a_value_that_is_a_64th_off_is_outside_the_bound(name):
         ("silu", -30.0, 1.0, 30 * math.exp(-29)),
         ("silu", -1.2785, 1e-3, 1e-6),
         ("silu", -300.0, 20.0, 1e-36),
+        # Where the least value lies within, it is further away than both ends.
+        ("silu", -5.0, 4.0, 0.2451),
+        ("gelu_tanh", -3.0, 2.5, 0.1665),
+        ("gelu_erf", -3.0, 2.5, 0.1665),
         ("gelu_erf", -300.0, 20.0, 1e-36),
         ("gelu_erf", -0.7518, 1e-3, 1e-6),
         ("gelu_erf", 300.0, 1e-3, 1.0001e-3 + 300 * 6 * F32_ROUNDOFF),

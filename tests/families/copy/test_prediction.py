@@ -105,3 +105,14 @@ def test_the_prediction_names_what_bounds() -> None:
     assert 3.9 < full.speed < 4.27
     assert full.counts == {"chunk": 2**17, "CTA": 528, "round": 249}
     assert "nothing to compute" in explain(legal(), {"N": 0})
+
+
+def test_what_an_sm_does_with_a_chunk() -> None:
+    """2048 elements of f16 by four warps: L2, shared memory, 2.5 instructions an element, 80 clocks around a slice."""
+    for store, through_shared in (("direct", 2 * 2), ("tma", 4 * 2)):
+        clocks = TARGET.predict(legal(stage_bytes=4096, store=store), {"N": 2**28}).clocks
+        assert clocks["L2"] == pytest.approx(2048 * 4 / 46.6)
+        assert clocks["shared memory"] == pytest.approx(2048 * through_shared / 128)
+        assert clocks["instructions"] == pytest.approx(2048 * (2.5 + 2 * 2 / 16) / 128 + 80)
+    eight = TARGET.predict(legal(stage_bytes=4096, consumer_warps=8), {"N": 2**28}).clocks
+    assert eight["instructions"] == pytest.approx(2048 * (2.5 + 2 * 2 / 16) / 128 + 160)

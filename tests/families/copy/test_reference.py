@@ -16,6 +16,7 @@ from warpwright.plan.types import Plan
 
 XP = NumpyXp()
 COPY = workload("copy")
+DTYPE_BYTES = {"f16": 2, "bf16": 2, "f32": 4}
 PAIRS = [(x, y) for x in DTYPES for y in DTYPES]
 
 
@@ -123,3 +124,53 @@ def test_the_peer_writes_y() -> None:
     peer.launch()
     assert y.copied == [x, x]
     assert COPY.peer_key(legal("f16", "f32")) == "x:f16 y:f32"
+
+
+def test_a_subnormal_product_is_rounded_to_their_spacing() -> None:
+    """2^-149, of which half may be lost, however small the product; a whole one is wrong."""
+    x = np.float64(np.float32([3e-45, 1e-43, 7e-42, 1e-40]))
+    alpha = alpha_of("normal", ())
+    expected = product(XP, x, alpha)
+    got = np.float64(np.float32(x) * np.float32(alpha))
+    assert (got != expected.values).all()
+    assert (np.abs(got - expected.values) <= expected.error).all()
+    assert (expected.error < 2.0**-149).all()
+
+
+def test_problems_are_what_their_names_say() -> None:
+    for plan in (
+        legal(),
+        legal("f32", "f32", ctas_per_sm=1, store="tma"),
+        legal("f16", "f32", stages=2, ctas_per_sm=2),
+    ):
+        d = plan.design
+        e, grain = d.stage_elements, 16 // min(DTYPE_BYTES[plan.kernel[name]["dtype"]] for name in "xy")
+        n = {problem.name: problem.extents["N"] for problem in COPY.problems(plan)}
+        resident = 132 * d.ctas_per_sm  # CTAs that an H200 holds
+        assert (n["empty"], n["one"], n["below_grain"], n["grain"], n["above_grain"]) == (
+            0,
+            1,
+            grain - 1,
+            grain,
+            grain + 1,
+        )
+        assert n["slice_less"] < e // d.consumer_warps < n["slice_more"] < 2 * e
+        assert (n["chunk_less"], n["chunk"], n["chunk_more"]) == (e - 1, e, e + 1)
+        assert n["ring"] // e > d.stages
+        assert n["one_chunk_each"] == resident * e < n["one_chunk_each_more"]
+        assert n["rounds"] // e // resident >= 2 * d.stages  # every CTA goes twice through its ring
+        assert n["rounds"] % e
+        assert n["large"] > 2**27
+        assert n["beyond_2_31"] > 2**31
+
+
+def test_a_copy_far_away_has_chunks_that_begin_beyond_2_31_and_2_32() -> None:
+    for plan in (legal(), legal("f32", "f16", stage_bytes=8192)):
+        (far,) = (case for case in COPY.cases(plan) if case.problem.name == "far")
+        size, n = plan.design.stage_elements, far.problem.extents["N"]
+        first = [cta * size for cta in far.only]
+        assert n > 2**32 + 2 * size
+        assert first[0] == 0
+        assert 2**31 < 2**32 - first[1] < 3 * 2**30
+        assert 2**31 <= first[2] < 2**31 + 2 * size
+        assert 2**32 <= first[3] < first[4] < n <= first[4] + size + 16
