@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.checking.programs import PROGRAMS
+from warpwright.checking import FindingsError
 from warpwright.checking.device_memory import DeviceMemory
 from warpwright.checking.dlpack import OnDevice
 from warpwright.checking.mirrors import bytes_at
@@ -70,7 +71,7 @@ def test_what_runs_over_the_end_does_not_hit_the_next_array(monkeypatch: Any, co
     a, b, c = (np.frombuffer(shared, np.float32, 128, 512 * index) for index in range(3))
     with emulated(seeds=1) as gpu:
         tensors = [from_dlpack(each, assumed_align=128) for each in (a, b, c)]
-        with pytest.raises(AssertionError):
+        with pytest.raises(FindingsError):
             cute.compile(vector_add, *tensors, 1)(*tensors) if compiled else vector_add(*tensors, 1)
         (finding,) = gpu.take_findings()
     assert finding.kind == "global-bounds"

@@ -10,11 +10,13 @@ import pytest
 
 from tests.device.doubles import HostBackend, HostKernel
 from tests.device.plans import make_folder, make_plan, problem
-from warpwright.device.check import check_problem
+from warpwright.device.check import _needed_bytes, check_problem
 from warpwright.device.memo import Store
 from warpwright.device.problem import Problem
 from warpwright.device.subject import Subject, load_subject
+from warpwright.device.tensors import buffer_bytes
 from warpwright.device.variant import load_variant
+from warpwright.families.running import Sample
 
 CHAIN = ("alpha", "beta_c", {"op": "bias_m", "dtype": "f32"}, {"op": "bias_n", "dtype": "f32"})
 
@@ -148,3 +150,25 @@ def test_fresh_seeds_give_fresh_operands(backend, subject) -> None:
         check_problem(backend, subject, problem("p", 40, 24, 16), 1, seed, cache, lambda _: None)
     first, second = (value.bits for key, (value, _) in cache.entries.items() if key[3:5] == ("input", "a"))
     assert not np.array_equal(first, second)
+
+
+def test_the_second_launch_must_give_the_same_bits(backend, subject) -> None:
+    """A last place that the first launch has and the second has not: within every bound, and a race."""
+    spy = subject.kernel.function
+
+    def spoil(given: dict[str, Any]) -> None:
+        if len(spy.launches) == 2:
+            given["d"].bits[0, 7, 5] ^= 1
+
+    spy.spoil = spoil
+    figures = check(backend, subject, problem("p", 40, 24, 16), repeats=2)
+    assert figures["status"] == "incorrect"
+    assert figures["faults"] == ["launch 1 differs from launch 0 on the same operands, first at d[0, 7, 5]"]
+
+
+def test_a_check_needs_its_operands_two_outputs_and_temporaries(subject) -> None:
+    given = problem("p", 40, 24, 16)
+    size = {argument.name: buffer_bytes(argument, given) for argument in subject.arguments()}
+    assert _needed_bytes(subject, given, None) == sum(size.values()) + size["d"] + 40 * 24 * 8 * 20
+    sampled = Sample("M", [0, 39])
+    assert _needed_bytes(subject, given, sampled) == sum(size.values()) + size["d"] + 2 * 24 * 8 * 20

@@ -12,7 +12,7 @@ import pytest
 from tests.device.doubles import ROOT
 from tests.device.plans import make_folder, make_plan, problem
 from warpwright.device.cases import StoredCase, add_cases, case_inputs, inputs_digest, read_case, write_case
-from warpwright.device.compare import compare
+from warpwright.device.compare import _short, compare
 from warpwright.device.memo import fresh
 from warpwright.device.problem import Problem
 from warpwright.device.supervise import Supervisor
@@ -137,3 +137,28 @@ def test_other_operands_say_nothing(tmp_path: Path) -> None:
 def test_variants_without_cases_are_passed_over(tmp_path: Path) -> None:
     with Supervisor(HOST, paths=[ROOT]) as supervisor:
         assert list(compare([load_variant(make_folder(tmp_path))], supervisor)) == []
+
+
+@pytest.mark.parametrize(("part", "status"), [(0.9, "correct"), (1.1, "incorrect")])
+def test_device_and_emulator_may_be_twice_a_bound_apart(tmp_path: Path, part: float, status: str) -> None:
+    """Each is within the bound of the exact sum, and rounded: further apart, one of them is wrong."""
+    plan = make_plan(d=("f32", "n"))
+    case = emulated(plan, RAGGED)
+    xp, inputs = NumpyXp(), case_inputs(plan, RAGGED, 5)
+    a, b = (xp.decode(inputs[name], "f16") for name in "ab")
+    k = a.shape[-1]
+    unit = k * 2.0**-23
+    bound = unit / (1 - unit) * (np.abs(a) @ np.abs(b))[0, 3, 4]
+    value = xp.decode(case.outputs["d"], "f32")[0, 3, 4]
+    off = np.array([value + part * 2 * bound])
+    case.outputs["d"][0, 3, 4] = xp.encode(off, "f32")[0]
+    result = run(folder_with(tmp_path, plan, case))
+    assert result["status"] == status
+    assert float(result["figures"]["cases"]["ragged"]["ratio"]) == pytest.approx(part, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("value", "short"), [(0.99996, 0.9999), (0.12345, 0.1235), (1.0, 1.0), (1.00004, 1.0), (-0.0, 0.0), ("inf", "inf")]
+)
+def test_figures_have_four_digits_and_what_is_below_one_stays_there(value: Any, short: Any) -> None:
+    assert str(_short(value)) == str(short)

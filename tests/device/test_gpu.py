@@ -107,5 +107,7 @@ def test_a_checked_call_refuses_and_then_computes(built: list[Path]) -> None:
 
 def test_built_variants_are_correct(built: list[Path]) -> None:
     with Supervisor() as supervisor:
-        for result in validate([load_variant(folder) for folder in built], supervisor):
-            assert result["status"] == "correct", (result["variant"], result["diagnosis"])
+        results = list(validate([load_variant(folder) for folder in built], supervisor))
+    assert len(results) == len(built) > 0
+    for result in results:
+        assert result["status"] == "correct", (result["variant"], result["diagnosis"])

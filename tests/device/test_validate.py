@@ -75,7 +75,9 @@ def test_torch_gives_the_same_verdicts_as_numpy(tmp_path: Path, fault: str) -> N
         make_plan(d=("f32", "n"), epilogue=("gelu_erf", "silu")),
     ]
     folders = [make_folder(tmp_path, plan, f"torch-{i:012d}", fault=fault) for i, plan in enumerate(plans)]
-    for result in run(folders, QUICK, 60.0, TORCH):
+    results = run(folders, QUICK, 60.0, TORCH)
+    assert len(results) == 3
+    for result in results:
         assert result["status"] == ("incorrect" if fault else "correct"), result["diagnosis"]
 
 

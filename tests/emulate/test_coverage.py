@@ -78,6 +78,7 @@ def test_a_variant_s_verdict_tells_what_its_cases_reached(cooperative: Path) -> 
     assert 0.9 < figures["taken"] / figures["total"] <= 1
     assert figures["taken"] + sum(1 + m["behind"] for m in figures["missed"]) == figures["total"]
     ptx = (cooperative / "kernel.ptx").read_text().splitlines()
+    assert figures["missed"]  # else the next line says nothing
     assert all("bra" in ptx[m["line"] - 1] for m in figures["missed"])
 
 

@@ -74,6 +74,7 @@ def test_offsets_of_every_gemm_s_output_need_more_than_32_bits(changes: dict[str
     rows = max(stride * (extent - 1) for stride, extent in zip(d.strides[1:], d.view.shape[1:], strict=True))
     assert rows > 2**32
     assert d.strides[0] > 2**32
+    assert {"a", "b", "d"} <= set(operands.tensors)
     assert all(operand.value.address + operand.raw.nbytes < 2**56 for operand in operands.tensors.values())
     a = operands.tensors["a"]
     assert np.count_nonzero(a.view) > 0

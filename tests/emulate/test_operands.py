@@ -38,6 +38,7 @@ def test_gaps_between_rows_are_poison_and_elements_are_not(plan: Plan) -> None:
 
 def test_bases_have_no_alignment_to_spare_and_memory_ends_with_the_tensor(plan: Plan) -> None:
     operands = place(plan, problem("p", 5, 9, 11), 1)
+    assert {"a", "b", "d"} <= set(operands.tensors)
     for operand in operands.tensors.values():
         assert operand.address % (2 * operand.argument.alignment) == operand.argument.alignment
         end = operand.address + operand.raw.nbytes

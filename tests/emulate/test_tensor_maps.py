@@ -112,6 +112,7 @@ def test_what_is_only_wrong_at_large_extents_shows_there(planted: dict[str, Subj
         cases = {case.problem.name for case, launches in subject.huge() if launches.findings}
         assert {"far_batches_35", "far_batches_36"} <= cases
         small = [case for case in subject.cases() if case.problem.name != "far"]
+        assert len(small) > 5
         assert fault != "strides in 32 bits" or not any(subject.prepare(case).findings for case in small)
 
 
@@ -125,8 +126,10 @@ def test_a_verdict_tells_it_once_and_runs_what_is_there(planted: dict[str, Subje
 
 
 def test_right_kernels_have_none(small: list[Path]) -> None:
+    assert len(small) == 2
     for folder in small:
         subject = harness.load(folder)
+        assert len(subject.huge()) > 10
         assert launch_findings(subject) == []
         assert [launches.differences for _, launches in subject.huge() if launches.differences] == []
 

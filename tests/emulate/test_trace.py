@@ -79,5 +79,6 @@ def test_a_kernel_gives_every_kind_of_event(cooperative: Path, tmp_path: Path) -
     assert all(counts[kind] for kind in ("wait", "load", "mma", "store"))
     found = tracks(json.loads((tmp_path / "trace.json").read_text()))
     assert {"warp 0: consumer 0", "warp 4: producer", "consumer 0", "a stage 0", "b stage 2", "d stage 0"} <= set(found)
+    assert max(map(len, found.values())) > 3
     for slices in found.values():
         assert all(before[2] <= after[1] for before, after in pairwise(slices))

@@ -17,7 +17,9 @@ from warpwright.spec.fields import Fields
 def plans() -> list[Plan]:
     """Of every shipped configuration."""
     files = sorted(resources.configs().glob("*.yaml"))
-    return [planned for file in files for p in load(file).points() if (planned := plan(p)).legal]
+    found = [planned for file in files for p in load(file).points() if (planned := plan(p)).legal]
+    assert len(found) > 80
+    return found
 
 
 @pytest.mark.parametrize("name", families.NAMES)
@@ -39,7 +41,9 @@ def test_every_family_ships(plans: list[Plan]) -> None:
 
 def test_every_warp_has_one_role_and_every_mbarrier_a_buffer(plans: list[Plan]) -> None:
     for planned in plans:
+        assert planned.kernels, planned.label
         for kernel in planned.kernels:
+            assert any(barrier.kind == "mbarrier" for barrier in kernel.barriers), planned.label
             warps = [w for role in kernel.roles for w in range(role.first_warp, role.first_warp + role.warps)]
             assert sorted(warps) == list(range(kernel.threads // 32)), planned.label
             buffers = {buffer.name: buffer for buffer in kernel.buffers}

@@ -325,7 +325,9 @@ def test_every_rule_has_its_boundaries():
 
 
 def test_rules_state_themselves():
+    assert len(rules()) >= 2
     for found in rules().values():
+        assert found
         for rule in found:
             assert rule.statement
             assert rule.field.split(".")[0] in ("kernel", "design")
