@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,12 @@ def make_plan(
     tile: tuple[int, int, int] = (16, 8, 8),
     cluster: tuple[int, int] = (1, 1),
     stages: int = 3,
+    in_place: str = "",
 ) -> Plan:
-    """A plan with just what the device package reads; operands as (dtype, major), epilogue as in YAML."""
+    """A plan with just what the device package reads; operands as (dtype, major), epilogue as in YAML.
+
+    in_place: the input that D may be.
+    """
     steps = [{"op": s, "dtype": "f32"} if isinstance(s, str) else s for s in epilogue]
     operands = [(o, s["dtype"]) for s in steps for o in get(s["op"]).operands]
     tensor = lambda name, shape, dtype, major, role="input": Argument(  # noqa: E731
@@ -42,7 +47,7 @@ def make_plan(
         tensor("a", ("L", "M", "K"), *a),
         tensor("b", ("L", "K", "N"), *b),
         *(tensor(o.name, ("L", "M", "N"), *d) for o, _ in operands if o.kind == "tile"),
-        tensor("d", ("L", "M", "N"), *d, "output"),
+        replace(tensor("d", ("L", "M", "N"), *d, "output"), in_place=in_place),
         *(
             Argument(o.name, "vector", dtype, (VECTOR_MODE[o.kind],), VECTOR_MODE[o.kind], alignment=4)
             for o, dtype in operands

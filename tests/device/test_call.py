@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ import pytest
 from tests.device.doubles import HostTensor
 from tests.device.plans import make_plan
 from warpwright.device.call import CallError, CheckedKernel, check_arguments
-from warpwright.plan.types import Argument
+from warpwright.plan.types import Argument, Limit, Plan
 
 PLAN = make_plan(epilogue=("alpha", "beta_c", {"op": "bias_n", "dtype": "f32"}))
 M, N, K, L = 24, 40, 16, 2
@@ -196,3 +199,152 @@ def test_the_largest_extent_is_the_argument_s_own(most: int) -> None:
     check_arguments(plan, [few.as_strided((most,), (1,))], {}, "host")
     with pytest.raises(CallError, match=f"N = {most + 1}; an extent must be at most {most}"):
         check_arguments(plan, [few.as_strided((most + 1,), (1,))], {}, "host")
+
+
+IN_PLACE = replace(PLAN, arguments=tuple(replace(a, in_place="c") if a.output else a for a in PLAN.arguments))
+
+
+def bound(plan: Plan, **changes: Any) -> dict[str, Any]:
+    """What a call hands over, by name."""
+    launched = CheckedKernel(plan, Recorder(), 132, "host").bind(**arguments(**changes))
+    return dict(zip((a.name for a in plan.arguments), launched, strict=True))
+
+
+def refused(plan: Plan, **changes: Any) -> str:
+    with pytest.raises(CallError) as caught:
+        bound(plan, **changes)
+    return str(caught.value)
+
+
+def test_an_output_may_be_an_input_exactly_where_the_plan_says_so() -> None:
+    both = tensor((L, M, N), pad=8)
+    assert "an output must not share memory" in refused(PLAN, c=both, d=both)
+    launched = bound(IN_PLACE, c=both, d=both)
+    assert launched["c"] is launched["d"] is both
+    again = HostTensor(both.bits, "f16")  # another object, the same memory
+    assert bound(IN_PLACE, c=both, d=again)["d"] is again
+    row = tensor((1, 1, N), pad=8)  # of modes of extent 1, strides mean nothing
+    one = {"a": tensor((1, 1, K)), "b": tensor((1, K, N), "F"), "bias_n": tensor((N,), dtype="f32")}
+    assert bound(IN_PLACE, **one, c=row, d=row.as_strided((1, 1, N), (5, 3, 1)))
+
+
+def test_an_output_that_is_an_input_in_part_is_refused() -> None:
+    rule = "it may be 'c' itself, of the same address and strides, or else must not share memory with it"
+    rows = tensor((L, M + 1, N))
+    c, d = HostTensor(rows.bits[:, :M], "f16"), HostTensor(rows.bits[:, 1:], "f16")
+    assert rule in refused(IN_PLACE, c=c, d=d)
+    assert rule in refused(IN_PLACE, c=d, d=c)
+    spread = tensor((L, M, 2 * N))
+    near, far = HostTensor(spread.bits[..., :N], "f16"), HostTensor(spread.bits[..., 8 : N + 8], "f16")
+    assert rule in refused(IN_PLACE, c=near, d=far)
+    packed = near.as_strided((L, M, N), (M * N, N, 1))  # the same address, other strides
+    assert rule in refused(IN_PLACE, c=near, d=packed)
+
+
+@pytest.mark.parametrize("name", ["a", "b", "bias_n"])
+def test_an_output_is_never_another_input(name: str) -> None:
+    """Whatever the plan allows of C."""
+    square = 24
+    given = {
+        "a": tensor((L, square, square)),
+        "b": tensor((L, square, square), "F"),
+        "c": tensor((L, square, square)),
+        "d": tensor((L, square, square)),
+        "bias_n": tensor((square,), dtype="f32"),
+    }
+    first = given[name].as_strided((1,), (1,)).bits.view(np.int16)
+    given["d"] = HostTensor(first, "f16").as_strided((L, square, square), (square * square, square, 1))
+    given["c"] = given["d"]
+    assert f"overlap those of '{name}'; an output must not share memory with another argument" in refused(
+        IN_PLACE, **given
+    )
+
+
+def test_what_cannot_be_counted_is_refused_with_the_limit() -> None:
+    tiles = Limit("tiles of 16 x 8", (("M", 16), ("N", 8), ("L", 1)), 20)
+    plan = replace(PLAN, limits=(Limit("along K", (("K", 1),), K), tiles))
+    assert bound(plan)  # 2 * 5 * 2
+    message = refused(replace(PLAN, limits=(replace(tiles, most=19),)))
+    assert message.startswith("problem: 20 tiles of 16 x 8 (M = 24, N = 40, L = 2); the kernel counts at most 19; ")
+    assert "problem: 16 along K (K = 16); the kernel counts at most 15" in refused(
+        replace(PLAN, limits=(Limit("along K", (("K", 1),), K - 1),))
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        (1, 1.0),
+        (-0.0, -0.0),
+        (Fraction(1, 2), 0.5),
+        (np.float32(0.1), float(np.float32(0.1))),
+        (np.float16(2), 2.0),
+        (np.float64(0.1), float(np.float32(0.1))),
+        (np.int64(7), 7.0),
+        (np.array(3), 3.0),
+        (np.array(0.5, np.float32), 0.5),
+        (float(np.finfo(np.float32).max), float(np.finfo(np.float32).max)),
+        (3.4028235677973362e38, float(np.finfo(np.float32).max)),  # rounded down
+        (1e-46, 0.0),
+        (float("inf"), float("inf")),
+        (-np.inf, float("-inf")),
+    ],
+)
+def test_any_real_number_is_a_scalar(given: Any, value: float) -> None:
+    found = bound(PLAN, alpha=given)["alpha"]
+    assert type(found) is float
+    assert (found, math.copysign(1, found)) == (value, math.copysign(1, value))
+
+
+def test_nan_is_a_scalar() -> None:
+    assert math.isnan(bound(PLAN, beta=math.nan)["beta"])
+    assert math.isnan(bound(PLAN, beta=np.float32("nan"))["beta"])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (10**400, "must be finite in float32: at most 3.4028234663852886e+38 in magnitude"),
+        (10**5000, "must be finite in float32"),
+        (1e300, "1e+300; must be finite in float32"),
+        (-3.4028235677973366e38, "must be finite in float32"),
+        (Fraction(10**400, 3), "must be finite in float32"),
+        (np.float64(1e39), "must be finite in float32"),
+        (1j, "must be a number"),
+        (np.complex64(1), "must be a number"),
+        (np.bool_(True), "must be a number"),
+        (np.array([1.0]), "must be a number"),
+        (np.array("1"), "must be a number"),
+        (Decimal(1), "must be a number"),
+        (None, "missing"),
+    ],
+    ids=lambda given: f"{type(given).__name__}",  # an integer of so many digits has no text
+)
+def test_what_no_float32_holds_is_refused_by_name(given: Any, message: str) -> None:
+    text = refused(PLAN, beta=given)
+    assert text.startswith("beta: ")
+    assert message in text
+    assert len(text) < 200
+
+
+def test_a_number_on_the_device_is_not_waited_for() -> None:
+    there = np.array(1.0).view(type("Device", (np.ndarray,), {"device": "cuda:0"}))
+    assert "must be a number" in refused(PLAN, alpha=there)
+
+
+def test_an_integer_has_its_width() -> None:
+    plan = replace(PLAN, arguments=(Argument("n", "scalar", "i32"),))
+    assert check_arguments(plan, [np.int64(-(2**31))], {})["n"] == -(2**31)
+    for given, message in [
+        (2**31, "must be within 32 bits"),
+        (1.0, "must be an integer"),
+        (True, "must be an integer"),
+    ]:
+        with pytest.raises(CallError, match=f"n: .*{message}"):
+            check_arguments(plan, [given], {})
+
+
+@pytest.mark.parametrize("given", [True, 1.0, "1", np.float32(1), 10**400])
+def test_a_grid_limit_is_a_whole_number(given: Any) -> None:
+    assert "must be a whole number from 1 to 132" in refused(PLAN, max_clusters=given)
+    assert bound(PLAN, max_clusters=np.int32(7))["max_clusters"] == 7

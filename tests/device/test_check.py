@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -172,3 +173,29 @@ def test_a_check_needs_its_operands_two_outputs_and_temporaries(subject) -> None
     assert _needed_bytes(subject, given, None) == sum(size.values()) + size["d"] + 40 * 24 * 8 * 20
     sampled = Sample("M", [0, 39])
     assert _needed_bytes(subject, given, sampled) == sum(size.values()) + size["d"] + 2 * 24 * 8 * 20
+
+
+@pytest.mark.parametrize(("fault", "status"), [("", "correct"), ("late", "incorrect")])
+def test_an_output_in_place_of_an_input_holds_what_it_reads(backend, tmp_path: Path, fault: str, status: str) -> None:
+    plan = make_plan(epilogue=CHAIN, in_place="c")
+    subject = load_subject(backend, load_variant(make_folder(tmp_path, plan)))
+    subject.kernel.function = spy = Spy(plan, backend, {"fault": fault})
+    apart = problem("apart", 40, 24, 16, padding=1)
+    assert check(backend, subject, apart)["status"] == "correct"
+    c, d = spy.launches[0][2:4]
+    assert c.data_ptr() != d.data_ptr()
+    figures = check(backend, subject, replace(apart, in_place=True))
+    assert figures["status"] == status, figures["faults"]
+    c, d = spy.launches[-1][2:4]
+    assert (c.data_ptr(), c.stride()) == (d.data_ptr(), d.stride())
+
+
+def test_an_output_in_place_is_aligned_as_the_input_must_be(backend, tmp_path: Path) -> None:
+    plan = make_plan(epilogue=("beta_c",), in_place="c")
+    narrow = tuple(replace(a, alignment=2) if a.output else a for a in plan.arguments)
+    subject = load_subject(backend, load_variant(make_folder(tmp_path, replace(plan, arguments=narrow))))
+    subject.kernel.function = Spy(subject.plan, backend, {})
+    assert check(backend, subject, problem("odd", 5, 3, 8, in_place=True))["status"] == "correct"
+    c = subject.kernel.function.launches[-1][2]
+    assert c.data_ptr() % 16 == 0
+    assert c.stride()[1] % 8 == 0

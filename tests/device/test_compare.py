@@ -88,6 +88,13 @@ def test_a_tile_that_is_switched_off_is_not_read(tmp_path: Path) -> None:
     assert run(spoilt)["status"] == "incorrect"
 
 
+@pytest.mark.parametrize(("fault", "status"), [("", "correct"), ("late", "incorrect")])
+def test_a_case_in_place_is_launched_in_place(tmp_path: Path, fault: str, status: str) -> None:
+    plan = make_plan(epilogue=("alpha", "beta_c"), in_place="c")
+    case = emulated(plan, replace(EXACT, in_place=True))
+    assert run(folder_with(tmp_path, plan, case, fault=fault))["status"] == status
+
+
 def test_a_last_place_is_told_and_allowed_where_sums_are_rounded(tmp_path: Path) -> None:
     plan = make_plan(d=("f32", "n"))
     case = emulated(plan, RAGGED)
