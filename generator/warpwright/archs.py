@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["H200", "SM90A", "Arch", "Device", "LaunchLimits", "MmaShapes", "arch", "launch_limits"]
+__all__ = ["H200", "SM90A", "TMA_STRIDES", "Arch", "Device", "LaunchLimits", "MmaShapes", "arch", "launch_limits"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,11 @@ class LaunchLimits:
     threads: int = 1024
     block: tuple[int, int, int] = (1024, 1024, 64)
     grid: tuple[int, int, int] = (2**31 - 1, 65_535, 65_535)
+
+
+#: Bytes that a stride of a tensor map stays below, on every arch that has them (CUDA driver API,
+#: cuTensorMapEncodeTiled).
+TMA_STRIDES = 2**40
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,22 @@ def test_what_cannot_be_counted_is_an_error_of_the_launch(subject: Subject) -> N
                 call(subject, extents, max_clusters=clusters)
 
 
+@pytest.mark.parametrize("name", ["a", "b", "c", "d"])
+@pytest.mark.parametrize(("stride", "taken"), [(2**39 - 8, True), (2**39, False), (2**59, False), (-1024, False)])
+def test_a_stride_that_no_descriptor_holds_is_an_error_of_the_launch(
+    subject: Subject, name: str, stride: int, taken: bool
+) -> None:
+    argument = next(a for a in subject.plan.arguments if a.name == name)
+    inner = (1, 32) if argument.contiguous == argument.shape[1] else (32, 1)
+    strides = {"strides": (stride, *inner)}
+    if taken:
+        assert call(subject, EXTENTS, **{name: strides}) == (1, 1, 1)
+    else:
+        with pytest.raises(HostError, match="CUDA error 9"):
+            call(subject, EXTENTS, **{name: strides})
+    assert call(subject, {**EXTENTS, "L": 1}, **{name: strides}) == (1, 1, 1)  # of one batch it means nothing
+
+
 def test_an_empty_problem_launches_nothing_however_large_the_rest(subject: Subject) -> None:
     assert call(subject, {"M": 2**31 - 1, "N": 0, "K": 8, "L": 2**31 - 1}) is None
     assert call(subject, {"M": 2**31 - 1, "N": 8, "K": 8, "L": 0}) is None

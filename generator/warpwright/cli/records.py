@@ -105,7 +105,8 @@ def _print_arguments(arguments: list[dict[str, Any]]) -> None:
     for a in arguments:
         shape = f"({', '.join(a['shape'])})" if a["shape"] else "scalar"
         aligned = f"{a['alignment']} B" if a["kind"] != "scalar" else ""
-        rows.append((a["name"], a["dtype"], shape, a["contiguous"], aligned, a["meaning"]))
+        meaning = f"{a['meaning']}; may be {a['in_place']} itself" if a.get("in_place") else a["meaning"]
+        rows.append((a["name"], a["dtype"], shape, a["contiguous"], aligned, meaning))
     if arguments:
         typer.echo("Arguments, in the order of a call")
         typer.echo(text_table(rows) + "\n")

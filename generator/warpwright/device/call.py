@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+from warpwright.archs import TMA_STRIDES
 from warpwright.device.scalars import ScalarError, scalar, shown
 from warpwright.device.spans import Span, span_of
 from warpwright.dtypes import by_library_name, dtype
 from warpwright.plan.types import Argument, Plan
 
 __all__ = ["CallError", "CheckedKernel", "check_arguments"]
-
-_MAX_STRIDE_BYTES = 2**40  # exclusive; CUDA driver API, cuTensorMapEncodeTiled
 
 
 class CallError(ValueError):
@@ -201,11 +200,11 @@ def _legal_strides(argument: Argument, tensor: Any) -> Any:
         if stride <= 0 or stride % unit:
             rule = f"must be a positive multiple of {unit} elements ({argument.alignment} bytes); pad the rows"
             raise CallError(argument.name, f"stride {stride} in {name}", rule)
-        if stride * size >= _MAX_STRIDE_BYTES:
+        if stride * size >= TMA_STRIDES:
             raise CallError(argument.name, f"stride {stride} in {name}", "must be below 2^40 bytes")
     if _written(argument) and not empty:
         _check_no_self_overlap(argument, shape, strides, free)
-    if not empty and tensor.data_ptr() % argument.alignment:
+    if tensor.data_ptr() % argument.alignment:
         rule = f"must be aligned to {argument.alignment} bytes; copy the tensor, or slice at a multiple of it"
         raise CallError(argument.name, f"base address {tensor.data_ptr():#x}", rule)
     reach = max((shape[m] * strides[m] for m in range(len(shape)) if m not in free), default=1)

@@ -48,6 +48,7 @@ MMA_M = 64  # rows of one MMA, and of an epilogue subtile
 MMA_K = 16  # depth of one MMA
 SMEM_ALIGNMENT = 1024  # bytes: where the pattern of the widest swizzle begins anew
 TMA_ALIGNMENT = 16  # bytes: strides of tensors are multiples of it
+TMA_STRIDES = 2**40  # bytes: strides of tensors are below
 TILE_M = 128  # rows of D per CTA tile
 TILE_N = 128  # columns of D per CTA tile
 TILE_K = 64  # depth of one stage
@@ -96,6 +97,16 @@ def tma_view(tensor, shape, modes, alignment):
 
     stride = tuple(usable(extent, tensor.stride[mode]) for extent, mode in zip(shape, modes, strict=True))
     return cute.make_tensor(tensor.iterator, cute.make_layout(shape, stride=stride))
+
+
+def strides_fit(*tensors):
+    """Whether a descriptor holds the strides of all: from 0 to TMA_STRIDES bytes, exclusive."""
+    fit = cutlass.Boolean(True)
+    for tensor in tensors:
+        for stride in tensor.stride:
+            if not isinstance(stride, int):
+                fit = fit & (Int64(stride) >= 0) & (Int64(stride) < TMA_STRIDES * 8 // tensor.element_type.width)
+    return fit
 
 
 def tma_partition(tma, box, smem):
@@ -167,6 +178,7 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, max_clusters: Int32, st
     # What 32 bits do not count is launched with no CTA at all: an error of the launch, and not another problem.
     tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MOST_TILES + 1) * batches
     countable = tiles <= MOST_TILES and m <= LARGEST_M and n <= LARGEST_N and k <= LARGEST_K
+    countable = countable and strides_fit(a_mkl, b_nkl, d_whole)
     cluster_tiles = Int32(cutlass.select_(countable, tiles, Int64(0)))
     if tiles > 0:
         gemm_kernel(a_tma, b_tma, d_tma, d_mnl, clusters, cluster_tiles, k_tiles).launch(

@@ -105,7 +105,7 @@ def _differences(
     size = dtype(copy.dtype).bytes
     named = dict(zip(copy.modes or argument.shape, extents, strict=True))
     modes = sorted(named, key=lambda mode: mode != argument.contiguous)
-    strides = dict(zip(argument.shape, value.strides, strict=True))
+    strides = {**dict(zip(argument.shape, value.strides, strict=True)), argument.contiguous: 1}  # of one element, any
     if seen.address != value.address:
         yield "address", f"{value.address:#x}, that of {copy.tensor}", _place(seen.address, given)
     if len(seen.extents) != len(modes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from warpwright.archs import SM90A
+from warpwright.archs import SM90A, TMA_STRIDES
 from warpwright.families.gemm.sm_90a.limits import largest_extents, most_tiles, walk
 from warpwright.families.gemm.sm_90a.ring import ALIGNMENT
 from warpwright.families.gemm.sm_90a.solution import Solution
@@ -35,6 +35,7 @@ def _machine() -> tuple[Constant, ...]:
         Constant("MMA_K", 16, "depth of one MMA"),
         Constant("SMEM_ALIGNMENT", ALIGNMENT, "bytes: where the pattern of the widest swizzle begins anew"),
         Constant("TMA_ALIGNMENT", SM90A.tma_alignment, "bytes: strides of tensors are multiples of it"),
+        Constant("TMA_STRIDES", TMA_STRIDES, "bytes: strides of tensors are below", "2**40"),
     )
 
 

@@ -15,6 +15,8 @@ from warpwright.plan.types import Argument, Buffer, Plan, Swizzle
 
 __all__ = ["words"]
 
+#: What a tensor map is made of, on the host.
+_VIEWS = {"a": "a_mkl", "b": "b_nkl", "c": "c_mnl", "d": "d_whole"}
 _SWIZZLE_WORDS: dict[Swizzle, str] = {"none": "INTER", "32B": "SW32", "64B": "SW64", "128B": "SW128"}
 
 
@@ -52,6 +54,7 @@ def words(plan: Plan) -> dict[str, Any]:
         "slots_are_reused": design.persistent or subtiles > design.subtile_stages,
         "edge": _edge(majors["d"]),
         "layouts": [_layout(plan, name, majors[name]) for name in in_shared],
+        "mapped": [_VIEWS[name] for name in in_shared],
         "boxes": {name: _boxes(name, majors[name], names) for name in ("a", "b")},
         "majors": {name: "K" if majors[name] == "k" else "MN" for name in ("a", "b")},
         "buffers": [_buffer(buffer) for buffer in plan.main.buffers],
