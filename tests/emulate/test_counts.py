@@ -63,7 +63,7 @@ def test_tiles_steps_and_ctas_stay_within_31_bits(changes: dict[str, Any], tiles
     design = plan.design
     m, n = design.tile_m * design.cluster_m, design.tile_n * design.cluster_n
     assert plan.limits[-1] == Limit(f"tiles of {m} x {n}", (("M", m), ("N", n), ("L", 1)), tiles)
-    units = {"M": m, "N": n, "K": design.tile_k}
+    units = {"M": m, "N": n}
     assert {limit.what: limit.most for limit in plan.limits[:-1]} == {
         f"along {mode}": (2**31 - 1) // unit * unit for mode, unit in units.items()
     }
@@ -97,14 +97,14 @@ def test_cases_have_as_many_tiles_as_can_be_counted(changes: dict[str, Any]) -> 
     assert across.problem.extents["N"] == 2**31 - 8
     assert max(across.only) == across.clusters - 1 == 2**27 - 1
     huge = {case.problem.name: case.problem.extents for case in workload("gemm").huge(plan)}
-    for name in ("most_m", "most_n", "most_k", "most_mnl"):
+    for name in ("most_m", "most_n", "most_mnl"):
         assert plan.exceeded(huge[name]) is None
         assert plan.exceeded(huge[f"{name}_and_one"]) is not None
 
 
 GROUP = "group = cutlass.min(GROUP, m_clusters)"
 TILES = "tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MOST_TILES + 1) * batches"
-COUNTED = "cluster_tiles = Int32(cutlass.select_(countable, tiles, Int64(0)))"
+COUNTED = "cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))"
 
 
 def test_right_kernels_are_right_at_the_limit(plant: Planter) -> None:
@@ -122,7 +122,7 @@ def test_a_band_wider_than_there_are_clusters_wraps(plant: Planter) -> None:
     ("edits", "cases"),
     [
         ([(TILES, "tiles = cute.size(clusters)"), (COUNTED, "cluster_tiles = tiles")],
-         {f"most_{modes}_and_one" for modes in ("m", "n", "k", "mnl")}),
+         {f"most_{modes}_and_one" for modes in ("m", "n", "mnl")}),
         ([("n <= LARGEST_N", "n > 0")], {"most_n_and_one"}),
         ([("tiles <= MOST_TILES", "tiles > 0")], {"most_mnl_and_one"}),
     ],

@@ -73,7 +73,6 @@ EPILOGUE_BARRIER_ID = 1  # 0 is sync_threads
 MOST_TILES = 2**31 - 1  # cluster tiles that 32 bits count
 LARGEST_M = (2**31 - 1) // TILE_M * TILE_M  # of whole tiles
 LARGEST_N = (2**31 - 1) // (TILE_N * CLUSTER_N) * (TILE_N * CLUSTER_N)  # of whole tiles
-LARGEST_K = (2**31 - 1) // TILE_K * TILE_K  # of whole tiles
 
 
 def smem_layout(kind, dtype, shape, order):
@@ -97,12 +96,8 @@ def tma_view(tensor, shape, modes, alignment):
 
 def strides_fit(*tensors):
     """Whether a descriptor holds the strides of all: from 0 to TMA_STRIDES bytes, exclusive."""
-    fit = cutlass.Boolean(True)
-    for tensor in tensors:
-        for stride in tensor.stride:
-            if not isinstance(stride, int):
-                fit = fit & (Int64(stride) >= 0) & (Int64(stride) < TMA_STRIDES * 8 // tensor.element_type.width)
-    return fit
+    modes = [(TMA_STRIDES * 8 // tensor.element_type.width, stride) for tensor in tensors for stride in tensor.stride]
+    return cutlass.all_(fit for most, stride in modes for fit in (stride >= 0, stride < most))
 
 
 def tma_partition(tma, box, smem, share=0, shares=1):
@@ -172,11 +167,10 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, stream):
 
     clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N * CLUSTER_N), batches)
     k_tiles = cute.ceil_div(k, TILE_K)
-    # What 32 bits do not count is launched with no CTA at all: an error of the launch, and not another problem.
+    # What 32 bits or a descriptor do not hold is launched with no CTA: an error of the launch, not another problem.
     tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MOST_TILES + 1) * batches
-    countable = tiles <= MOST_TILES and m <= LARGEST_M and n <= LARGEST_N and k <= LARGEST_K
-    countable = countable and strides_fit(a_mkl, b_nkl, d_whole)
-    cluster_tiles = Int32(cutlass.select_(countable, tiles, Int64(0)))
+    fits = tiles <= MOST_TILES and m <= LARGEST_M and n <= LARGEST_N and strides_fit(a_mkl, b_nkl, d_whole)
+    cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))
     if tiles > 0:
         gemm_kernel(a_tma, b_tma, d_tma, d_mnl, clusters, k_tiles).launch(
             grid=(cluster_tiles, CLUSTER_N, 1),

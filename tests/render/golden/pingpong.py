@@ -77,7 +77,6 @@ MMA_ORDER_BARRIER_ID = 4  # + consumer
 MOST_TILES = (2**31 - 1) // 3  # cluster tiles that 32 bits count, and two steps of the walk beyond
 LARGEST_M = (2**31 - 1) // TILE_M * TILE_M  # of whole tiles
 LARGEST_N = (2**31 - 1) // TILE_N * TILE_N  # of whole tiles
-LARGEST_K = (2**31 - 1) // TILE_K * TILE_K  # of whole tiles
 
 
 def smem_layout(kind, dtype, shape, order):
@@ -101,12 +100,8 @@ def tma_view(tensor, shape, modes, alignment):
 
 def strides_fit(*tensors):
     """Whether a descriptor holds the strides of all: from 0 to TMA_STRIDES bytes, exclusive."""
-    fit = cutlass.Boolean(True)
-    for tensor in tensors:
-        for stride in tensor.stride:
-            if not isinstance(stride, int):
-                fit = fit & (Int64(stride) >= 0) & (Int64(stride) < TMA_STRIDES * 8 // tensor.element_type.width)
-    return fit
+    modes = [(TMA_STRIDES * 8 // tensor.element_type.width, stride) for tensor in tensors for stride in tensor.stride]
+    return cutlass.all_(fit for most, stride in modes for fit in (stride >= 0, stride < most))
 
 
 def tma_partition(tma, box, smem):
@@ -175,11 +170,10 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, max_clusters: Int32, st
 
     clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
     k_tiles = cute.ceil_div(k, TILE_K)
-    # What 32 bits do not count is launched with no CTA at all: an error of the launch, and not another problem.
+    # What 32 bits or a descriptor do not hold is launched with no CTA: an error of the launch, not another problem.
     tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MOST_TILES + 1) * batches
-    countable = tiles <= MOST_TILES and m <= LARGEST_M and n <= LARGEST_N and k <= LARGEST_K
-    countable = countable and strides_fit(a_mkl, b_nkl, d_whole)
-    cluster_tiles = Int32(cutlass.select_(countable, tiles, Int64(0)))
+    fits = tiles <= MOST_TILES and m <= LARGEST_M and n <= LARGEST_N and strides_fit(a_mkl, b_nkl, d_whole)
+    cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))
     if tiles > 0:
         gemm_kernel(a_tma, b_tma, d_tma, d_mnl, clusters, cluster_tiles, k_tiles).launch(
             grid=(cutlass.min(cluster_tiles, max_clusters), 1, 1),

@@ -199,7 +199,7 @@ def _largest(s: Solution) -> list[Constant]:
     note, last = f"cluster tiles that 32 bits count{beyond}", "2**31 - 1"
     found = [_constant("MOST_TILES", most_tiles(a), note, f"({last}) // {divisor}" if divisor > 1 else last)]
     for mode, most in largest_extents(a).items():
-        clustered = mode in "MN" and (a.cluster_m if mode == "M" else a.cluster_n) > 1
+        clustered = (a.cluster_m if mode == "M" else a.cluster_n) > 1
         unit = f"(TILE_{mode} * CLUSTER_{mode})" if clustered else f"TILE_{mode}"
         found.append(_constant(f"LARGEST_{mode}", most, "of whole tiles", f"({last}) // {unit} * {unit}"))
     return found

@@ -27,8 +27,12 @@ def most_tiles(a: Asked) -> int:
 
 
 def largest_extents(a: Asked) -> dict[str, int]:
-    """The largest extents whose last tile, or last cluster of tiles, ends within 32 bits."""
-    units = {"M": a.tile_m * a.cluster_m, "N": a.tile_n * a.cluster_n, "K": a.tile_k}
+    """The largest extents of D whose last cluster of tiles ends within 32 bits.
+
+    K needs no more than 32 bits for itself: where a box of its last tile would begin beyond them it begins below 0, and
+    TMA brings zeros all the same.
+    """
+    units = {"M": a.tile_m * a.cluster_m, "N": a.tile_n * a.cluster_n}
     return {mode: _LAST // unit * unit for mode, unit in units.items()}
 
 

@@ -62,6 +62,7 @@ def huge(plan: Plan) -> list[Case]:
         *(problem(f"far_rows_{bits}", 5, 7, 6, 2, padding=1 << bits - 4) for bits in (32, 33, 36)),
         problem("many_batches", 3, 5, 7, 70001),
     ]
+    found.append(problem("long_k", 8, 8, 2**31 - 1))
     for limit in plan.limits:  # as much as can be counted, and one more
         for more in (0, 1):
             extents = _extents(limit, limit.most + more)
