@@ -14,7 +14,7 @@ __all__ = ["LARGEST_RATIO", "PROTOCOLS", "current"]
 PROTOCOLS: Mapping[str, tuple[int, ...]] = {
     "emulated": (1,),
     "compared": (1,),
-    "gpu-validated": (1,),
+    "gpu-validated": (1, 2),  # since 2 it names what judged, what it was asked for, and the problems that it covers
     "benchmarked": (2,),
 }
 #: An error within its bound, as a part of it; comparisons are in float64, and ratios of exactly 1 are common (ties).

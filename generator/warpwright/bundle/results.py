@@ -1,121 +1,228 @@
 """Bringing results home: each is checked against the local build and merged into its variant's folder.
 
 A variant's gpu.json, compared.json and bench.json keep every run ever imported, each with the hashes it was obtained
-with, and say at the top what counts: of the runs for the present source, toolchain and cubin, obtained with the newest
-protocol, the worst verdict, and of equal ones the latest. A race that showed once is a race, however often the kernel
-was right before or after; a verdict is only overcome by a new source, or by a new protocol of the check. Timings are
-taken from the latest run of each problem that was alone on the GPU, where there is one.
+with, and say at the top what counts (`weighing.py`). Three kinds of line are told apart:
+
+- What no run.py wrote: not JSON, a key twice or too many, a number that is none, figures that contradict the problems
+  or samples beside them, a version of the method that nobody has written yet, no GPU, an empty file. Then the whole
+  import is refused, by file and line, and nothing is written, since such a file is not what its name says.
+- A result that is sound and not for here: another source, cubin, library or arch than is built, nothing built, an
+  older version of the method, no verdict. It alone is refused, with the reason and the way out; others are taken.
+- A line that was cut off: the last of a file that does not end in a line feed, or one ahead of a header, which is how
+  run.py goes on after it was killed. It alone is refused, too.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from warpwright.bundle.raw import NOT_RUN, check_against, check_header, check_result, is_older
+from warpwright.bundle.weighing import weigh
 from warpwright.canonical import digest
-from warpwright.device import bench, compare, validate
 from warpwright.errors import UserError
-from warpwright.record import METHODS, STATUSES, read_json, write_json
+from warpwright.pipeline.standards import standards_of
+from warpwright.plan.stored import PlanError, plan_from_json
+from warpwright.plan.types import Plan
+from warpwright.protocols import current
+from warpwright.record import METHODS, Damage, Folder, write_json
+from warpwright.record.schema import PARTIAL, SchemaError, shown
+from warpwright.record.strict import NotJsonError, parse_json
 
 __all__ = ["Imported", "import_results", "record_result"]
 
-_ORIGIN = ("config", "variant", "source_sha", "cubin_sha", "arch", "toolchain")
-#: What of a run stands at the top of the file beside status and figures.
-_TOP = (
-    *("method", "protocol", "source_sha", "cubin_sha", "arch", "toolchain"),
-    *("gpu", "time", "diagnosis", "emulator", "judged_by"),
-)
+#: Bytes of the longest line that is read; genuine ones have some ten thousand.
+_LONGEST = 2**24
+_KEYS = (("source_sha", "source"), ("cubin_sha", "cubin"), ("arch", "arch"))
+_WAY_OUT = "nothing was imported; copy the file again from where run.py wrote it"
 
 
 @dataclass
 class Imported:
-    """What an import did: (config, variant, method, status) per result merged, and each refusal in words."""
+    """What an import did: (config, variant, method, status) per result merged, each refusal in words, notes on what is
+    partial or was damaged and set aside, and the configurations that each file had results for."""
 
     merged: list[tuple[str, str, str, str]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    configs: dict[Path, set[str]] = field(default_factory=dict)
 
 
-def import_results(path: Path, out_root: Path) -> Imported:
-    """Merge a results file of a bundle's run.py into out/<config>/<variant>/.
+@dataclass(frozen=True)
+class _Home:
+    """Where a result belongs: the folder, its build and its plan, and what judges its method now."""
 
-    A result for another source or cubin than the local build's is refused, with the reason; a line that was cut off,
-    as by a kill, and results without a verdict likewise. Raises UserError when the file cannot be read.
+    folder: Folder
+    build: Mapping[str, Any]
+    plan: Plan
+    judges: Mapping[str, str]
+
+
+def import_results(paths: Sequence[Path], out_root: Path) -> Imported:
+    """Merge results files of a bundle's run.py into out/<config>/<variant>/, all of them or, on UserError, nothing.
+
+    Raises UserError, with file and line, for a file that cannot be read, holds no result, or holds what run.py never
+    wrote. What else is not taken is in `refused`.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error})") from error
-    imported = Imported()
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        where = f"{path.name}:{number}"
-        try:
-            result = json.loads(line)
-            if result.get("kind") == "header":
-                continue
-            missing = [key for key in (*_ORIGIN, "method", "status", "protocol") if key not in result]
-        except (ValueError, AttributeError):
-            imported.refused.append(f"{where}: not a result (cut off?); run the bundle again for it")
-            continue
-        if missing:
-            imported.refused.append(f"{where}: lacks {', '.join(missing)}; it was not written by a bundle's run.py")
-            continue
-        why = record_result(result, out_root)
-        if why:
-            imported.refused.append(f"{where}: {result['variant']}: {why}")
-        else:
-            imported.merged.append((result["config"], result["variant"], result["method"], result["status"]))
+    imported, taken = Imported(), []
+    for path in paths:
+        for where, result in _read(path, imported):
+            try:
+                home = _home(result, out_root)
+            except SchemaError as error:
+                raise UserError(f"{where}: {error}; {_WAY_OUT}") from None
+            if isinstance(home, str):
+                named = str(result.get("variant"))
+                imported.refused.append(f"{where}: {named if named.isprintable() else shown(named)}: {home}")
+            else:
+                taken.append((path, result, home))
+    notes: dict[str, str] = {}
+    for path, result, home in taken:
+        notes |= _merge(result, home)
+        imported.merged.append((result["config"], result["variant"], result["method"], result["status"]))
+        imported.configs.setdefault(path, set()).add(result["config"])
+    imported.notes += filter(None, notes.values())
     return imported
 
 
 def record_result(result: Mapping[str, Any], out_root: Path) -> str:
     """Merge one result into its variant's folder; returns "" or why it is refused."""
-    method, name = result["method"], METHODS.get(result["method"])
-    if method not in (validate.METHOD, bench.METHOD, compare.METHOD) or name is None:
-        return f"method {method!r} is not known"
-    if result["status"] not in STATUSES:
-        return f"no verdict ({result['status']}): {result.get('diagnosis') or 'no reason given'}"
-    if any(Path(result[key]).name != result[key] or result[key] in ("", "..") for key in ("config", "variant")):
-        return f"config {result['config']!r} and variant {result['variant']!r} must be plain folder names"
-    folder = out_root / result["config"] / result["variant"]
-    build = read_json(folder / "build.json")
-    if build is None:
-        return f"there is no build of it below {out_root}; run `warpwright build` for {result['config']} first"
-    for key, what in (("source_sha", "source"), ("cubin_sha", "cubin"), ("arch", "arch")):
-        if build.get(key) != result[key]:
-            had, now = str(result[key])[:12], str(build.get(key))[:12]
-            return f"it is for {what} {had}, the local build has {now}; make and run a new bundle"
-    known = read_json(folder / name) or {}
-    runs = {digest(run): run for run in [*known.get("runs", ()), dict(result)]}
-    ordered = sorted(runs.values(), key=lambda run: (run.get("time", ""), digest(run)))
-    write_json(folder / name, {**_counting(ordered, build), "runs": ordered})
+    try:
+        home = _home(result, out_root)
+    except SchemaError as error:
+        return str(error)
+    if isinstance(home, str):
+        return home
+    _merge(result, home)
     return ""
 
 
-def _counting(runs: list[dict[str, Any]], build: Mapping[str, Any]) -> dict[str, Any]:
-    """What the runs say together about the present build; there is at least one run for it."""
-    present = [run for run in runs if all(run[key] == build.get(key) for key in ("source_sha", "cubin_sha", "arch"))]
-    newest = max(run["protocol"] for run in present)
-    present = [run for run in present if run["protocol"] == newest]
-    # A comparison is with one emulator: what an older one got wrong says nothing of this one.
-    present = [run for run in present if run.get("emulator") == present[-1].get("emulator")]
-    if present[0]["method"] == bench.METHOD:
-        return _timings(present)
-    counting = min(reversed(present), key=lambda run: STATUSES.index(run["status"]))
-    return {**_top(counting), "figures": {**counting["figures"], "runs": len(present)}}
+def _read(path: Path, imported: Imported) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the results of a file with their places; what was cut off is noted as refused."""
+    if not path.is_file():
+        raise UserError(f"{path}: cannot be read: there is no such file" + (", only a folder" * path.is_dir()))
+    lines = list(_lines(path))
+    results = 0
+    for index, (where, text, whole) in enumerate(lines):
+        try:
+            value = parse_json(text)
+            if not isinstance(value, dict):
+                raise ValueError(f"a {type(value).__name__}, not a result")
+            if "kind" in value:
+                check_header(value)
+                continue
+            if not is_older(value):
+                check_result(value)
+        except NotJsonError as error:
+            if text.startswith("{") and (not whole or _is_header(lines[index + 1 : index + 2])):
+                imported.refused.append(f"{where}: cut off, as by a kill ({error}); run the bundle again for it")
+                results += 1
+                continue
+            raise UserError(f"{where}: {error}; {_WAY_OUT}") from None
+        except ValueError as error:  # SchemaError among them
+            raise UserError(f"{where}: {error}; {_WAY_OUT}") from None
+        results += 1
+        yield where, value
+    if not results:
+        raise UserError(f"{path}: no result is in it; run.py adds one as soon as it has one")
 
 
-def _timings(present: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    # What was not alone first, so that it gives way; otherwise by time, as before.
-    runs = sorted(present, key=lambda run: not run["figures"].get("shared"))
-    latest = {json.dumps(run["problem"], sort_keys=True): run for run in runs}
-    counting = min(reversed(list(latest.values())), key=lambda run: STATUSES.index(run["status"]))
-    return {**_top(counting), "figures": {"problems": [run["figures"] for run in latest.values() if run["figures"]]}}
+def _lines(path: Path) -> Iterator[tuple[str, str, bool]]:
+    """Yield place and text of each line that is not blank, and whether it ends in a line feed."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(_LONGEST + 1):
+                number += 1
+                where = f"{path}:{number}"
+                if len(line) > _LONGEST:
+                    raise UserError(f"{where}: longer than {_LONGEST} bytes, which no result is; {_WAY_OUT}")
+                try:
+                    text = line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    raise UserError(f"{where}: not UTF-8 at byte {error.start + 1}; {_WAY_OUT}") from None
+                if text.strip():
+                    yield where, text.strip(), line.endswith(b"\n")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error})") from error
 
 
-def _top(run: Mapping[str, Any]) -> dict[str, Any]:
-    return {"status": run["status"], **{key: run[key] for key in _TOP if key in run}}
+def _is_header(lines: Sequence[tuple[str, str, bool]]) -> bool:
+    try:
+        return bool(lines) and parse_json(lines[0][1]).get("kind") == "header"
+    except (ValueError, AttributeError):
+        return False
+
+
+def _home(result: Mapping[str, Any], out_root: Path) -> _Home | str:
+    """Return where a result belongs, or why it does not belong here. Raises SchemaError for what is no result."""
+    if is_older(result):
+        method, now = result["method"], current(result["method"])
+        return f"{method} results of version {result['protocol']} say nothing to version {now}; run a new bundle"
+    check_result(result)
+    if result["status"] == NOT_RUN:
+        return f"no verdict ({NOT_RUN}): {result['diagnosis']}"
+    folder = Folder(out_root / result["config"] / result["variant"])
+    again = f"`warpwright build {result['config']}`"
+    build, stored = folder.result("built"), folder.read("plan.json")
+    if build is None or stored is None:
+        return f"there is no build of it below {out_root}; {again} first"
+    for key, what in _KEYS:
+        if build.get(key) != result[key]:
+            return _other(what, result[key], build.get(key))
+    library = (build.get("files") or {}).get("kernel.so", result["library_sha"])
+    if library != result["library_sha"]:
+        return _other("library", result["library_sha"], library)
+    try:
+        plan = plan_from_json(stored)
+        judges = {method: standard.code for method, standard in standards_of(stored).items()}
+        check_against(result, plan, judges)
+    except SchemaError:
+        raise
+    except (PlanError, ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
+        return f"plan.json is not of this version ({error}); {again} first"
+    return _Home(folder, build, plan, judges)
+
+
+def _other(what: str, had: Any, now: Any) -> str:
+    return f"it is for {what} {str(had)[:12]}, the local build has {str(now)[:12]}; make and run a new bundle"
+
+
+def _merge(result: Mapping[str, Any], home: _Home) -> dict[str, str]:
+    """Write the file of the result's method anew, with this run among those that it has.
+
+    Returns what a person should know of it, by what it is about. A file that does not say what it must is kept beside
+    its place: nothing of it can be believed, or lost.
+    """
+    folder, method, notes = home.folder, result["method"], {}
+    path = folder.path / METHODS[method]
+    known = folder.result(method)
+    found = _runs(known)
+    if found is None or (known is None and path.is_file()):
+        told = next((damage for damage in folder.damaged() if damage.path == path), Damage(path, "its runs are none"))
+        notes[f"damaged {path}"] = f"{folder.path.name}: {told}; it is kept as {told.set_aside().name}"
+    runs = {digest(run): run for run in [*(found or ()), dict(result)]}
+    ordered = sorted(runs.values(), key=lambda run: (run["time"], digest(run)))
+    top = weigh(ordered, home.build, home.plan, home.judges.get(method, ""))
+    write_json(path, {**top, "runs": ordered})
+    partial = top["status"] == PARTIAL
+    notes[f"partial {path}"] = f"{folder.path.name}: {method} is {PARTIAL}: {top['diagnosis']}" if partial else ""
+    return notes
+
+
+def _runs(known: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
+    """The runs that a file keeps; None where they are none. Those of an older version are kept as they are."""
+    runs: Any = (known or {}).get("runs", [])
+    if not isinstance(runs, list):
+        return None
+    for run in runs:
+        try:
+            if not isinstance(run, dict) or not isinstance(run.get("time"), str):
+                return None
+            if not is_older(run):
+                check_result(run)
+        except SchemaError:
+            return None
+    return runs

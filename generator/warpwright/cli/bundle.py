@@ -125,20 +125,19 @@ def import_command(
 ) -> None:
     """Merge results from a GPU host into the variants' folders.
 
-    Only results for exactly the source and cubin that are built here are taken. Exit code: 0 every one was taken,
-    1 some was refused.
+    Only results for exactly the source, cubin and library that are built here are taken. Exit code: 0 every one was
+    taken, 1 some was refused, 2 a file holds what no run wrote; then nothing of any is imported.
     """
     from warpwright.bundle import import_results
     from warpwright.record import rebuild
 
-    merged: list[tuple[str, str, str, str]] = []
-    refused: list[str] = []
-    for path in results:
-        imported = import_results(path, out)
-        merged += imported.merged
-        refused += imported.refused
-        if keep and imported.merged:
-            _keep(path, out / "ledger" / "raw", {config for config, *_ in imported.merged})
+    imported = import_results(results, out)
+    merged, refused = imported.merged, imported.refused
+    for path, found_in in imported.configs.items():
+        if keep:
+            _keep(path, out / "ledger" / "raw", found_in)
+    for line in imported.notes:
+        say(line, style="yellow")
     configs = sorted({config for config, *_ in merged})
     for config in configs:
         rebuild(out / config)

@@ -16,9 +16,10 @@ from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
 from warpwright.families import workload
 from warpwright.families.running import Work
+from warpwright.plan.types import Plan
 from warpwright.protocols import current
 
-__all__ = ["METHOD", "PROTOCOL", "Timing", "bench", "summary"]
+__all__ = ["METHOD", "PROTOCOL", "Timing", "bench", "figures", "summary"]
 
 METHOD = "benchmarked"
 PROTOCOL = current(METHOD)
@@ -60,7 +61,7 @@ def bench(variants: Sequence[Variant], supervisor: Supervisor, options: Timing) 
             }
             outcome = supervisor.request(request)
             if not outcome.status:
-                yield from _results(left, problem, outcome, device, options)
+                yield from _results(left, problem, outcome, device)
                 break
             named = [v for v in left if outcome.who == v.name]
             failed = named or left  # the vendor's, or nobody's
@@ -81,52 +82,73 @@ def _results(
     problem: Mapping[str, int],
     outcome: Outcome,
     device: Mapping[str, Any],
-    options: Timing,
 ) -> Iterator[dict[str, Any]]:
     measured = outcome.events[-1]
     samples = {contestant["name"]: contestant for contestant in measured["contestants"]}
     for variant in variants:
-        own, family = samples[variant.name], workload(variant.plan.family)
-        kind, work = family.peer_key(variant.plan), family.work(variant.plan, dict(sizes_of(problem, family.modes)))
-        figures: dict[str, Any] = {
-            "problem": dict(problem),
-            "cold_us": summary(own["cold_us"]),
-            "speed": _speed(work, own["cold_us"]),
-            "rate": work.rate,
-            "rounds": options.rounds,
-            "clocks": measured["clocks"],
-        }
-        if measured["shared"]:
-            figures["shared"] = measured["shared"]
-        kept = {key: own[key] for key in ("cold_us", "sustained_us")}
-        if own["sustained_us"]:
-            figures["sustained_us"] = summary(own["sustained_us"])
-            figures["sustained_speed"] = _speed(work, own["sustained_us"])
-        if measured["peers"].get(kind):
-            first, second = (samples[f"{PEER} {kind} {i}"] for i in (1, 2))
-            kept["peer_cold_us"], kept["peer_sustained_us"] = first["cold_us"], first["sustained_us"]
-            figures["peer"] = _against(measured["peers"][kind], work, own, first, second)
-        yield _result(variant, problem, "correct", "", figures, kept, device)
+        own = samples[variant.name]
+        kind = workload(variant.plan.family).peer_key(variant.plan)
+        name, kept = measured["peers"].get(kind) or "", {key: own[key] for key in ("cold_us", "sustained_us")}
+        if name:
+            first, again = (samples[f"{PEER} {kind} {i}"] for i in (1, 2))
+            kept |= {f"peer_{key}": first[key] for key in ("cold_us", "sustained_us")}
+            kept["peer_again_us"] = again["cold_us"]
+        told = figures(variant.plan, problem, kept, measured["clocks"], name, measured["shared"])
+        yield _result(variant, problem, "correct", "", told, kept, device)
 
 
-def _against(
-    name: str, work: Work, own: Mapping[str, Any], first: Mapping[str, Any], second: Mapping[str, Any]
+def figures(
+    plan: Plan,
+    problem: Mapping[str, int],
+    samples: Mapping[str, Sequence[float]],
+    clocks: Sequence[Mapping[str, float]],
+    peer: str,
+    shared: str = "",
 ) -> dict[str, Any]:
+    """Return what the samples of one variant and problem come to, beside the vendor's `peer`, "" where there is none.
+
+    `shared` says why others may have been on the GPU, "" where it was this process's alone.
+
+    `samples` are microseconds: cold_us, sustained_us, and of the peer also peer_again_us, its second time as a
+    contestant.
+    """
+    family = workload(plan.family)
+    work = family.work(plan, dict(sizes_of(problem, family.modes)))
+    found: dict[str, Any] = {
+        "problem": dict(problem),
+        "cold_us": summary(samples["cold_us"]),
+        "speed": _speed(work, samples["cold_us"]),
+        "rate": work.rate,
+        "rounds": len(samples["cold_us"]),
+        "clocks": list(clocks),
+    }
+    if shared:
+        found["shared"] = shared
+    if samples["sustained_us"]:
+        found["sustained_us"] = summary(samples["sustained_us"])
+        found["sustained_speed"] = _speed(work, samples["sustained_us"])
+    if peer:
+        found["peer"] = _against(peer, work, samples)
+    return found
+
+
+def _against(name: str, work: Work, samples: Mapping[str, Sequence[float]]) -> dict[str, Any]:
     """Compare with the vendor's: `ratio` above 1 is faster than it, within `noise` of 1 a tie."""
-    mine, theirs, again = (float(np.median(who["cold_us"])) for who in (own, first, second))
+    mine, theirs, again = (float(np.median(samples[key])) for key in ("cold_us", "peer_cold_us", "peer_again_us"))
     noise = abs(theirs - again) / theirs
-    figures: dict[str, Any] = {
+    found: dict[str, Any] = {
         "name": name,
-        "cold_us": summary(first["cold_us"]),
-        "speed": _speed(work, first["cold_us"]),
+        "cold_us": summary(samples["peer_cold_us"]),
+        "speed": _speed(work, samples["peer_cold_us"]),
         "ratio": round(theirs / mine, 4),
         "noise": round(noise, 4),
         "tie": abs(theirs / mine - 1) <= noise,
     }
-    if own["sustained_us"] and first["sustained_us"]:
-        figures["sustained_us"] = summary(first["sustained_us"])
-        figures["sustained_ratio"] = round(float(np.median(first["sustained_us"]) / np.median(own["sustained_us"])), 4)
-    return figures
+    if samples["sustained_us"] and samples["peer_sustained_us"]:
+        found["sustained_us"] = summary(samples["peer_sustained_us"])
+        sustained = np.median(samples["peer_sustained_us"]) / np.median(samples["sustained_us"])
+        found["sustained_ratio"] = round(float(sustained), 4)
+    return found
 
 
 def _speed(work: Work, microseconds: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
 from warpwright.protocols import current
 
-__all__ = ["METHOD", "PROTOCOL", "compare"]
+__all__ = ["METHOD", "PROTOCOL", "compare", "figures"]
 
 METHOD = "compared"
 PROTOCOL = current(METHOD)
@@ -40,6 +40,18 @@ def compare(variants: Iterable[Variant], supervisor: Supervisor, glob: str = "*"
         yield _verdict(variant, outcome, read_case(cases[0]).emulator, device, time.perf_counter() - started)
 
 
+def figures(problems: Sequence[Mapping[str, Any]], seconds: float) -> dict[str, Any]:
+    """Return what the figures of single cases come to; those that were skipped have none."""
+    ran = [problem for problem in problems if problem["status"] != "skipped"]
+    return {
+        "cases": {p["name"]: {name: _short(p[name]) for name in ("equal", *_FIGURES)} for p in ran},
+        "elements": sum(p["elements"] for p in ran),
+        "equal": _short(_share(ran)),
+        **{name: _short(max((p[name] for p in ran), key=float, default=0.0)) for name in _FIGURES},
+        "seconds": round(seconds, 2),
+    }
+
+
 def _verdict(
     variant: Variant, outcome: Outcome, emulator: str, device: Mapping[str, Any], seconds: float
 ) -> dict[str, Any]:
@@ -58,13 +70,7 @@ def _verdict(
         "emulator": emulator,
         "status": status or "correct",
         "diagnosis": diagnosis,
-        "figures": {
-            "cases": {p["name"]: {name: _short(p[name]) for name in ("equal", *_FIGURES)} for p in ran},
-            "elements": sum(p["elements"] for p in ran),
-            "equal": _short(_share(ran)),
-            **{name: _short(max((p[name] for p in ran), key=float, default=0.0)) for name in _FIGURES},
-            "seconds": round(seconds, 2),
-        },
+        "figures": figures(problems, seconds),
         "problems": problems,
         "gpu": dict(device),
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

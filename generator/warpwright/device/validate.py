@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from warpwright.device.coverage import STANDARD, Asked
 from warpwright.device.judged_by import checking_digest, operations_of
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
 from warpwright.protocols import current
 
-__all__ = ["METHOD", "PROTOCOL", "Validation", "validate"]
+__all__ = ["METHOD", "PROTOCOL", "Validation", "figures", "validate"]
 
 METHOD = "gpu-validated"
 PROTOCOL = current(METHOD)
@@ -27,7 +28,7 @@ class Validation:
     that select problems, `max_elements` leaves out those with a larger tensor.
     """
 
-    problems: str | Sequence[Mapping[str, int]] = "standard"
+    problems: Asked = STANDARD
     repeats: int = 3
     seed: int | None = None
     names: tuple[str, ...] = ("*",)
@@ -56,43 +57,50 @@ def validate(
         }
         device = supervisor.start()
         outcome = supervisor.request(request)
-        yield _verdict(variant, outcome, device, options.repeats, seed, time.perf_counter() - started)
+        yield _verdict(variant, outcome, device, options, seed, time.perf_counter() - started)
+
+
+def figures(
+    problems: Sequence[Mapping[str, Any]], asked: Asked, repeats: int, seed: int, seconds: float
+) -> dict[str, Any]:
+    """Return what the figures of single problems come to. `names` are those of the problems that were right, `asked`
+    is what the validation was asked for."""
+    of = {status: [p for p in problems if p["status"] == status] for status in ("correct", "incorrect", "skipped")}
+    return {
+        "asked": asked if isinstance(asked, str) else [dict(each) for each in asked],
+        "names": sorted(p["name"] for p in of["correct"]),
+        "problems": len(problems),
+        "correct": len(of["correct"]),
+        "incorrect": [p["name"] for p in of["incorrect"]],
+        "skipped": [p["name"] for p in of["skipped"]],
+        "launches": sum(p.get("launches", 0) for p in problems),
+        "elements": sum(p.get("elements", 0) for p in problems),
+        "ratio": _worst(problems, "ratio"),
+        "relative": _worst(problems, "relative"),
+        "repeats": repeats,
+        "seed": seed,
+        "seconds": round(seconds, 2),
+    }
 
 
 def _verdict(
-    variant: Variant, outcome: Outcome, device: Mapping[str, Any], repeats: int, seed: int, seconds: float
+    variant: Variant, outcome: Outcome, device: Mapping[str, Any], options: Validation, seed: int, seconds: float
 ) -> dict[str, Any]:
     problems = [event["figures"] for event in outcome.events if event["event"] == "problem"]
-    of = {status: [p for p in problems if p["status"] == status] for status in ("correct", "incorrect", "skipped")}
+    wrong = [problem for problem in problems if problem["status"] == "incorrect"]
     status, diagnosis = outcome.status, outcome.diagnosis
-    if not status and of["incorrect"]:
-        status, diagnosis = (
-            "incorrect",
-            " | ".join(f"{p['name']}: {'; '.join(p['faults'])}" for p in of["incorrect"][:3]),
-        )
-    elif not status and not of["correct"]:
+    if not status and wrong:
+        status, diagnosis = "incorrect", " | ".join(f"{p['name']}: {'; '.join(p['faults'])}" for p in wrong[:3])
+    elif not status and all(problem["status"] != "correct" for problem in problems):
         status, diagnosis = "not_run", "no problem was run"
-    status = status or "correct"
     return {
         "method": METHOD,
         "protocol": PROTOCOL,
         "judged_by": checking_digest(variant.plan.family, operations_of(variant.plan.kernel)),
         **variant.origin.told(),
-        "status": status,
+        "status": status or "correct",
         "diagnosis": diagnosis,
-        "figures": {
-            "problems": len(problems),
-            "correct": len(of["correct"]),
-            "incorrect": [p["name"] for p in of["incorrect"]],
-            "skipped": [p["name"] for p in of["skipped"]],
-            "launches": sum(p.get("launches", 0) for p in problems),
-            "elements": sum(p.get("elements", 0) for p in problems),
-            "ratio": _worst(problems, "ratio"),
-            "relative": _worst(problems, "relative"),
-            "repeats": repeats,
-            "seed": seed,
-            "seconds": round(seconds, 2),
-        },
+        "figures": figures(problems, options.problems, options.repeats, seed, seconds),
         "problems": problems,
         "gpu": dict(device),
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -23,9 +23,10 @@ from warpwright.device.cases import read_case
 from warpwright.device.check import check_problem
 from warpwright.device.check_case import check_case
 from warpwright.device.contest import run_contest
+from warpwright.device.coverage import asked_problems
 from warpwright.device.lock import holding
 from warpwright.device.memo import Store
-from warpwright.device.problem import Problem, listed, shape_of
+from warpwright.device.problem import Problem, shape_of
 from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, load_subject
 from warpwright.device.variant import load_variant
 
@@ -91,7 +92,7 @@ def _serve(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tel
 def select_problems(subject: Subject, request: Mapping[str, Any]) -> list[Problem]:
     """Return a request's problems, `standard` or a list of extents; `names` (globs) and `max_elements` keep some."""
     asked = request["problems"]
-    problems = subject.workload.problems(subject.plan) if asked == "standard" else listed(asked, subject.workload.modes)
+    problems = asked_problems(subject.plan, asked)
     most = request.get("max_elements")
 
     def largest(problem: Problem) -> int:

@@ -146,6 +146,8 @@ class Validated(Frozen):
     seed: Seed
     seconds: NotNegative
     runs: Some = 1
+    asked: Literal["standard"] | list[dict[Text, Count]] | None = None
+    names: list[Text] | None = None
 
 
 class Summary(Frozen):

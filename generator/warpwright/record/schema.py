@@ -138,6 +138,12 @@ def _validated(status: str, found: Validated) -> None:
     _distinct("figures.skipped", found.skipped)
     total, wrong = found.correct + len(found.incorrect) + len(found.skipped), bool(found.incorrect)
     _want("figures.problems", found.problems, found.problems == total, f"correct, incorrect and skipped are {total}")
+    names = found.names if found.names is not None else []
+    _distinct("figures.names", [*names, *found.incorrect, *found.skipped])
+    named = len(names) == found.correct or found.names is None
+    _want("figures.names", names, named, f"the problems that were right are {found.correct}")
+    both = (found.names is None) == (found.asked is None)
+    _want("figures.asked", found.asked, both and found.asked != [], "it is there, and not empty, where names are")
     _want("figures.launches", found.launches, found.launches >= found.correct, "each problem is launched at least once")
     if status == "correct":
         _want("figures.correct", found.correct, found.correct >= 1, "at least one problem is run")

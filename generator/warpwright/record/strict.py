@@ -9,10 +9,14 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-__all__ = ["DEEPEST", "check_depth", "parse_json"]
+__all__ = ["DEEPEST", "NotJsonError", "check_depth", "parse_json"]
 
 #: Levels of nesting; what this project writes has six or seven.
 DEEPEST = 40
+
+
+class NotJsonError(ValueError):
+    """The text is no JSON at all, as one that was cut off."""
 
 
 def parse_json(text: str) -> Any:
@@ -22,7 +26,7 @@ def parse_json(text: str) -> Any:
             text, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite, parse_int=_whole
         )
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}") from None
+        raise NotJsonError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}") from None
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     check_depth(value)

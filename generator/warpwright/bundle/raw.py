@@ -1,0 +1,290 @@
+"""What one line of a results file must be: the form of a result as run.py writes it, and that its parts agree.
+
+`check_result` needs the line alone; `check_against` also the plan of the variant that it says it is for: the problems
+that it names are those that were asked for, and its figures are what the writers' own functions make of its parts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from warpwright.device import bench, compare, validate
+from warpwright.device.coverage import STANDARD, asked_problems, compared_problems, needed_bytes
+from warpwright.device.problem import Problem
+from warpwright.families import workload
+from warpwright.frozen import Frozen
+from warpwright.plan.types import Plan
+from warpwright.protocols import LARGEST_RATIO, PROTOCOLS, current
+from warpwright.record.forms import Count, Distances, Error, NotNegative, Positive, Sha, Some, Text, Timing, Validated
+from warpwright.record.reading import ON_DEVICE
+from warpwright.record.schema import SchemaError, check_figures, check_form, check_gpu, check_protocol
+
+__all__ = ["NOT_RUN", "check_against", "check_header", "check_result", "is_older"]
+
+#: The status of a result that says why there is no verdict.
+NOT_RUN = "not_run"
+#: Bytes that every GPU has: a problem that takes less is not skipped for want of memory, the one reason there is.
+_ALWAYS_THERE = 2**28
+_Head = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+_Extent = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class _Raw(Frozen):
+    method: Text
+    protocol: int
+    config: Text
+    variant: Text
+    source_sha: Sha
+    cubin_sha: Sha
+    library_sha: Sha
+    arch: Text
+    toolchain: dict[Text, Text]
+    status: Literal["correct", "incorrect", "launch_failed", "crash", "hang", "not_run"]
+    diagnosis: str
+    figures: dict[str, Any]
+    gpu: dict[str, Any]
+    time: str
+    edited: bool = False
+
+
+class _Verdict(_Raw):
+    problems: list[dict[str, Any]]
+    judged_by: _Head | None = None
+
+
+class _Comparison(_Raw):
+    problems: list[dict[str, Any]]
+    emulator: _Head
+
+
+class _Timed(_Raw):
+    problem: dict[Text, _Extent]
+    samples: dict[Text, list[Positive]]
+
+
+class _Header(Frozen):
+    kind: Literal["header"]
+    config: Text
+    gpu: dict[str, Any]
+
+
+class _Ran(Frozen):
+    """One problem; its extents stand beside these, by the names of modes in lower case."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: Text
+    fill: Text
+    status: Literal["correct", "incorrect", "skipped"]
+    faults: list[Text]
+
+    def extents(self, path: str) -> dict[str, int]:
+        return dict(check_form(_Extents, {"extents": self.model_extra}, path).extents)
+
+
+class _Extents(Frozen):
+    extents: dict[Annotated[str, Field(pattern="^[a-z]$")], _Extent]
+
+
+class _Checked(_Ran):
+    launches: Some
+    elements: Count
+    ratio: Error
+    relative: Error
+    seconds: NotNegative
+
+
+class _Compared(_Ran, Distances):
+    model_config = ConfigDict(extra="allow")
+
+    elements: Count
+
+
+_FORMS: Mapping[str, type[_Raw]] = {
+    validate.METHOD: _Verdict,
+    compare.METHOD: _Comparison,
+    bench.METHOD: _Timed,
+}
+_PROBLEM_FORMS: Mapping[str, type[_Ran]] = {validate.METHOD: _Checked, compare.METHOD: _Compared}
+
+
+def is_older(value: Mapping[str, Any]) -> bool:
+    """Whether a result was written by an older version of its method than any that can be read: it says so itself."""
+    method, protocol = value.get("method"), value.get("protocol")
+    known = PROTOCOLS.get(method, ()) if isinstance(method, str) and method in ON_DEVICE else ()
+    return bool(known) and type(protocol) is int and 1 <= protocol < min(known)
+
+
+def check_header(value: Mapping[str, Any]) -> None:
+    """Raise SchemaError unless `value` is the line with which a run of a bundle begins."""
+    check_form(_Header, value, "")
+    check_gpu(value["gpu"])
+
+
+def check_result(value: Mapping[str, Any]) -> None:
+    """Raise SchemaError unless `value` is a result as run.py writes it, whatever it is for."""
+    method = value.get("method")
+    if not isinstance(method, str) or method not in _FORMS:
+        raise SchemaError("method", method, f"it is one of {', '.join(_FORMS)}")
+    check_protocol(method, value.get("protocol"))
+    found = check_form(_FORMS[method], value, "")
+    for name in ("config", "variant"):
+        told = value[name]
+        if told in (".", "..") or PurePath(told).name != told or not told.isprintable() or len(told.encode()) > 255:
+            raise SchemaError(name, told, "it must be the plain name of a folder")
+    check_gpu(value["gpu"], found.arch)
+    _check_time(found.time)
+    if (found.status == "correct") != (found.diagnosis == ""):
+        raise SchemaError(
+            "diagnosis", found.diagnosis, f"there is one where, and only where, something failed: {found.status}"
+        )
+    if method == bench.METHOD:
+        _check_timed(found)
+        return
+    if method == validate.METHOD and found.protocol == current(method) and not found.judged_by:
+        raise SchemaError("judged_by", found.judged_by, "it must name the code that judged")
+    if found.status != NOT_RUN:
+        check_figures(method, found.status, value["figures"])
+    _check_problems(method, found)
+
+
+def _check_time(text: str) -> None:
+    try:
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", text):
+            time.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+            return
+    except ValueError:
+        pass
+    raise SchemaError("time", text, "it must be a time as 2026-11-29T12:00:00Z")
+
+
+def _check_timed(found: Any) -> None:
+    if found.status != "correct":
+        for name in ("figures", "samples"):
+            if getattr(found, name):
+                raise SchemaError(name, getattr(found, name), f"what was not timed has none: {found.status}")
+        return
+    check_form(Timing, found.figures, "figures")
+    check_figures(bench.METHOD, found.status, {"problems": [found.figures]})
+    if found.figures["problem"] != found.problem:
+        raise SchemaError("figures.problem", found.figures["problem"], f"the result is for {found.problem}")
+    names = {"cold_us", "sustained_us"}
+    peers = {"peer_cold_us", "peer_sustained_us"} if "peer" in found.figures else set[str]()
+    if not names | peers <= set(found.samples) <= names | peers | ({"peer_again_us"} if peers else set()):
+        raise SchemaError("samples", sorted(found.samples), f"it has {', '.join(sorted(names | peers))}")
+    for name, samples in found.samples.items():
+        if not samples and "sustained" not in name:
+            raise SchemaError(f"samples.{name}", samples, "there is at least one")
+
+
+def _check_problems(method: str, found: Any) -> None:
+    """The parts are whole, each is told once, and together they come to the figures."""
+    for number, problem in enumerate(found.problems):
+        path = f"problems.{number}"
+        skipped = problem.get("status") == "skipped"
+        one = check_form(_Ran if skipped else _PROBLEM_FORMS[method], problem, path)
+        one.extents(path)
+        if (one.status == "correct") == bool(one.faults):
+            raise SchemaError(f"{path}.faults", one.faults, f"there are some unless it is correct: {one.status}")
+        if one.status == "correct" and (isinstance(one.ratio, str) or one.ratio > LARGEST_RATIO):
+            raise SchemaError(f"{path}.ratio", one.ratio, "of what is correct no error exceeds its bound, 1")
+        if any(other.get("name") == one.name for other in found.problems[:number]):
+            raise SchemaError(f"{path}.name", one.name, "each problem is told once")
+    if method == compare.METHOD:
+        seconds = check_form(_Seconds, {"seconds": found.figures.get("seconds")}, "figures").seconds
+        due = compare.figures(found.problems, seconds)
+    else:
+        told = check_form(Validated, found.figures, "figures")
+        due = validate.figures(found.problems, told.asked or STANDARD, told.repeats, told.seed, told.seconds)
+        if found.protocol < current(method):  # which did not name them
+            due = {name: due[name] for name in due if name not in ("asked", "names")}
+    _compare(found.figures, due, "figures", exact=True)
+
+
+class _Seconds(Frozen):
+    seconds: NotNegative
+
+
+def check_against(value: Mapping[str, Any], plan: Plan, judges: Mapping[str, str]) -> None:
+    """Raise SchemaError unless a result, which `check_result` let pass, can be one of this plan's.
+
+    `judges` are the digests of the code that judges here now, by method: what other code asked for is not known here.
+    """
+    modes = {mode.lower() for mode in workload(plan.family).modes}
+    method = value["method"]
+    if method == bench.METHOD:
+        if set(value["problem"]) != modes:
+            raise SchemaError("problem", value["problem"], f"a problem has the extents {', '.join(sorted(modes))}")
+        if value["status"] == "correct":
+            _compare(value["figures"], _timing(value, plan), "figures")
+        return
+    judge, asked = _judge(value), value["figures"].get("asked")
+    for number, wanted in enumerate(asked if isinstance(asked, list) else ()):
+        if set(wanted) != modes:
+            raise SchemaError(f"figures.asked.{number}", wanted, f"a problem has {', '.join(sorted(modes))}")
+    known = _known(value, plan) if judge and judges.get(method) == judge else None
+    for number, told in enumerate(value["problems"]):
+        path = f"problems.{number}"
+        extents = {name: each for name, each in told.items() if len(name) == 1}
+        if set(extents) != modes:
+            raise SchemaError(path, extents, f"a problem has the extents {', '.join(sorted(modes))}")
+        if known is None:
+            continue
+        problem = known.get(told["name"])
+        if problem is None:
+            raise SchemaError(f"{path}.name", told["name"], "no problem that was asked for is called so")
+        due = problem.figures()
+        if due != {name: told[name] for name in due}:
+            raise SchemaError(path, {name: told[name] for name in due}, f"of that name, this was asked for: {due}")
+        if told["status"] == "skipped" and method == validate.METHOD and needed_bytes(plan, problem) < _ALWAYS_THERE:
+            rule = f"a GPU's memory does not hold what is skipped; this takes {needed_bytes(plan, problem)} B"
+            raise SchemaError(f"{path}.status", "skipped", rule)
+
+
+def _judge(value: Mapping[str, Any]) -> Any:
+    return value.get("judged_by" if value["method"] == validate.METHOD else "emulator")
+
+
+def _known(value: Mapping[str, Any], plan: Plan) -> dict[str, Problem]:
+    """The problems that a result can be of, by name."""
+    if value["method"] == compare.METHOD:
+        return {problem.name: problem for problem in compared_problems(plan)}
+    asked = value["figures"].get("asked", STANDARD)
+    return {problem.name: problem for problem in asked_problems(plan, asked)}
+
+
+def _timing(value: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+    """What the samples come to; a noise that earlier versions kept no samples of is taken as it is told."""
+    told, samples = value["figures"], value["samples"]
+    peer = told.get("peer")
+    if peer is None or "peer_again_us" in samples:
+        name = peer["name"] if peer else ""
+        return bench.figures(plan, value["problem"], samples, told["clocks"], name, told.get("shared", ""))
+    samples = {**samples, "peer_again_us": samples["peer_cold_us"]}
+    due = bench.figures(plan, value["problem"], samples, told["clocks"], peer["name"], told.get("shared", ""))
+    off = abs(due["peer"]["ratio"] - 1)
+    near = abs(off - peer["noise"]) < 2e-4  # both are rounded: either may have been
+    due["peer"] |= {"noise": peer["noise"], "tie": peer["tie"] if near else off <= peer["noise"]}
+    return due
+
+
+def _compare(told: Any, due: Any, path: str, exact: bool = False) -> None:
+    """Raise SchemaError where figures are not what they should come to; medians to the last digit that is written."""
+    if isinstance(due, dict) and isinstance(told, dict):
+        if set(told) != set(due):
+            raise SchemaError(path, sorted(set(told) ^ set(due)), "these are told or due, and not both")
+        for name in due:
+            _compare(told[name], due[name], f"{path}.{name}", exact)
+        return
+    near = told == due
+    if not exact and isinstance(due, float) and isinstance(told, (int, float)):
+        near = math.isclose(told, due, rel_tol=1e-4, abs_tol=1.01e-3)
+    if not near:
+        raise SchemaError(path, told, f"the parts of the result come to {due!r}")

@@ -1,0 +1,51 @@
+"""Which problems a result must cover: those that its workload, or a configuration's own list, asks for.
+
+What was not run was not seen. A run of a few problems is worth keeping, and is no verdict on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+
+from warpwright.device.problem import Problem, listed, shape_of
+from warpwright.dtypes import dtype
+from warpwright.families import workload
+from warpwright.plan.types import Plan
+
+__all__ = ["STANDARD", "Asked", "asked_problems", "compared_problems", "lacking", "needed_bytes"]
+
+#: The word for the workload's own validation problems, in a configuration and in a result.
+STANDARD = "standard"
+#: What a validation asks for: that word, or extents by the names of modes in lower case.
+Asked = str | Sequence[Mapping[str, int]]
+#: A check holds the reference and the comparison in float64 beside each element of an output.
+_TEMPORARIES = 8 * 20
+
+
+def asked_problems(plan: Plan, asked: Asked) -> list[Problem]:
+    """Return the problems that a validation asks for. KeyError for extents that lack one of the family's modes."""
+    family = workload(plan.family)
+    return family.problems(plan) if isinstance(asked, str) else listed(asked, family.modes)
+
+
+def compared_problems(plan: Plan) -> list[Problem]:
+    """Return the problems on which the device is compared with the emulator."""
+    return [case.problem for case in workload(plan.family).compared(plan)]
+
+
+def lacking(problems: Iterable[Problem], seen: Iterable[str]) -> list[str]:
+    """Return the names of those problems that are not among the names `seen`, in order."""
+    known = set(seen)
+    return [problem.name for problem in problems if problem.name not in known]
+
+
+def needed_bytes(plan: Plan, problem: Problem) -> int:
+    """Return about how much memory a check of the problem takes."""
+    family, extents = workload(plan.family), problem.extents
+    sample = family.sample(plan, problem)
+    compared = {**extents, sample.mode: len(sample.indices)} if sample else extents
+    tensors = [argument for argument in plan.arguments if argument.kind != "scalar"]
+    held = sum(prod(shape_of(each, extents)) * dtype(each.dtype).bytes for each in tensors)
+    outputs = [argument for argument in tensors if argument.role == "output"]
+    return held + sum(prod(shape_of(each, compared)) * _TEMPORARIES for each in outputs)
