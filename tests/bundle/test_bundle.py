@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.bundle.lines import counted_plan
 from tests.device.plans import make_folder, make_plan, problem
 from tests.device.test_compare import emulated
 from tests.records import rewrite
@@ -34,8 +35,8 @@ GOOD, BAD, FUSED = "good-000000000000", "bad-111111111111", "fused-222222222222"
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     folder = tmp_path / "out" / "demo"
-    make_folder(folder, name=GOOD)
-    make_folder(folder, name=BAD, fault="drop")
+    make_folder(folder, counted_plan(), GOOD)
+    make_folder(folder, counted_plan(), BAD, fault="drop")
     make_folder(folder, make_plan(epilogue=("alpha", "relu")), name=FUSED)
     return folder
 
@@ -72,7 +73,7 @@ def test_round_trip(config: Path) -> None:
     assert "16x16x16: " not in table[2]  # never timed
     assert (packed.directory / "libcute_dsl_runtime.so").read_bytes() == b"runtime"
 
-    imported = import_results(packed.directory / "results.jsonl", config.parent)
+    imported = import_results([packed.directory / "results.jsonl"], config.parent)
     assert imported.refused == []
     assert sorted((variant, method, status) for _, variant, method, status in imported.merged) == [
         (BAD, "gpu-validated", "incorrect"),
@@ -85,6 +86,9 @@ def test_round_trip(config: Path) -> None:
     build = json.loads((config / GOOD / "build.json").read_text())
     assert all(gpu[key] == build[key] for key in ("source_sha", "cubin_sha", "arch", "toolchain"))
     assert gpu["figures"]["correct"] == 5
+    assert (gpu["status"], gpu["diagnosis"][:26]) == ("partial", "of the problems asked for,"), (
+        "--problems left some out"
+    )
     assert gpu["gpu"]["gpu"] == "double"
     bench = json.loads((config / GOOD / "bench.json").read_text())
     assert bench["figures"]["problems"][0]["cold_us"]["median"] > 0
@@ -118,7 +122,7 @@ def test_cases_travel_and_are_compared(config: Path) -> None:
     done = run(packed.directory, "--only", "compare", "--problems", "*")
     assert done.returncode == 1, done.stderr
     assert f"{GOOD}: correct beside the emulator: tiles 100.00% equal" in done.stdout
-    imported = import_results(packed.directory / "results.jsonl", config.parent)
+    imported = import_results([packed.directory / "results.jsonl"], config.parent)
     assert sorted(imported.merged) == [
         ("demo", BAD, "compared", "incorrect"),
         ("demo", GOOD, "compared", "correct"),

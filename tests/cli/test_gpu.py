@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.record.figures import FIGURES, GPU
+from tests.bundle.lines import validated
 from tests.records import rewrite
 from warpwright.bundle import pack
 from warpwright.device import bench, validate
-from warpwright.device.judged_by import checking_digest
 from warpwright.device.supervise import Supervisor
 from warpwright.pipeline import on_gpu as gpu
 from warpwright.record import LEVELS, Folder, folders_in, read_json, read_ledger, write_json
@@ -179,22 +178,9 @@ def test_run_goes_on_when_the_gpu_cannot_be_used(
 
 def test_bundle_and_import_round_trip(cli: Cli, config: Path, out: Path, tmp_path: Path) -> None:
     (folder, other) = folders_in(out / "small")
-    build = folder.read("build.json")
-    assert build is not None
-    result = {
-        "config": "small",
-        "variant": folder.path.name,
-        "method": "gpu-validated",
-        "protocol": 1,
-        "status": "correct",
-        "figures": FIGURES["gpu-validated", "correct"],
-        "gpu": GPU,
-        "judged_by": checking_digest("gemm"),
-        **{key: build[key] for key in ("source_sha", "cubin_sha", "arch", "toolchain")},
-    }
     results = tmp_path / "results.jsonl"
-    foreign = {**result, "variant": other.path.name, "source_sha": "0" * 64}
-    results.write_text(json.dumps(result) + "\n" + json.dumps(foreign) + "\n" + '{"cut')
+    whole, foreign = validated(folder.path), validated(other.path, source_sha="0" * 64)
+    results.write_text(json.dumps(whole) + "\n" + json.dumps(foreign) + "\n" + '{"cut')
     done = cli("import", results, "--keep", "-o", out)
     assert done.exit_code == 1
     assert len([line for line in done.stderr.splitlines() if line.startswith("refused")]) == 2
@@ -214,6 +200,8 @@ def test_an_edited_kernel_reaches_the_gpu_and_is_marked_all_the_way(
     rendered = folder.source() or ""
     mine = rendered + "\n# by hand\n"
     folder.source_path.write_text(mine)
+    # Few and small: the double is slow.
+    config.write_text(config.read_text() + "validate: {problems: [{m: 16, n: 8, k: 8}], repeats: 2}\n")
     target = tmp_path / "bundle"
     options = ("-o", out, "--to", target, "--python", f"{sys.version_info.major}.{sys.version_info.minor}")
     unbuilt = cli("bundle", config, *options)
@@ -231,7 +219,11 @@ def test_an_edited_kernel_reaches_the_gpu_and_is_marked_all_the_way(
     results = _run_on_a_double(target)
     assert {r["variant"]: r.get("edited") for r in results} == {folder.path.name: True, other.path.name: None}
     assert {r["status"] for r in results} == {"correct"}
-    assert cli("import", target / "results.jsonl", "-o", out).exit_code == 0
+    for found in folders_in(out / "small"):  # the double's library, in the place of what was built
+        build = {**(found.read("build.json") or {})}
+        found.write("build.json", {**build, "files": {**build["files"], "kernel.so": results[0]["library_sha"]}})
+    done = cli("import", target / "results.jsonl", "-o", out)
+    assert done.exit_code == 0, done.stderr
     listed = {row["variant"]: row for row in json.loads(cli("list", "small", "-o", out, "--json").stdout)}
     assert {name: (row["evidence"], row["note"]) for name, row in listed.items()} == {
         folder.path.name: ("gpu-validated", "edited, stale"),  # what was emulated is what was rendered
@@ -255,7 +247,7 @@ def _run_on_a_double(target: Path) -> list[dict[str, Any]]:
         digest = hashlib.sha256(b"{}").hexdigest()
         write_json(path / "variant.json", {**(read_json(path / "variant.json") or {}), "library_sha": digest})
     command = [sys.executable, str(target / "run.py"), "--backend", "tests.device.doubles:HostBackend"]
-    command += ["--only", "validate", "--problems", "tiny"]
+    command += ["--only", "validate"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=target)
     assert done.returncode == 0, done.stderr

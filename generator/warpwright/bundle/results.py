@@ -179,6 +179,7 @@ def _home(result: Mapping[str, Any], out_root: Path) -> _Home | str:
         plan = plan_from_json(stored)
         judges = {method: standard.code for method, standard in standards_of(stored).items()}
         check_against(result, plan, judges)
+        weigh([result], build, plan, judges.get(result["method"], ""))  # whether that works, ahead of all writing
     except SchemaError:
         raise
     except (PlanError, ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
