@@ -58,13 +58,13 @@ class DamagedError(UserError):
     The text names the file, what is wrong with it, and how to get it again.
     """
 
-    def __init__(self, path: Path, what: str) -> None:
+    def __init__(self, path: Path, what: str, way: str = "") -> None:
         config = path.absolute().parent.parent.name
-        super().__init__(f"{path}: {what}; {_WAYS.get(path.name, _WAY).format(config=config)}")
-        self.path, self.what = path, what
+        super().__init__(f"{path}: {what}; {(way or _WAYS.get(path.name, _WAY)).format(config=config)}")
+        self.path, self.what, self.way = path, what, way
 
-    def __reduce__(self) -> tuple[type[DamagedError], tuple[Path, str]]:
-        return type(self), (self.path, self.what)  # it travels between processes
+    def __reduce__(self) -> tuple[type[DamagedError], tuple[Path, str, str]]:
+        return type(self), (self.path, self.what, self.way)  # it travels between processes
 
 
 @dataclass(frozen=True)
@@ -182,6 +182,18 @@ class Built:
         except FileNotFoundError:
             raise DamagedError(path, "missing; the build wrote it") from None
 
+    def source(self) -> str:
+        """Return the module that was built, "" where it is gone; DamagedError where kernel.py is another."""
+        path = self.folder / "kernel.py"
+        try:
+            data = read_regular(path)
+        except FileNotFoundError:
+            return ""
+        if sha256(data) != self.record.get("source_sha"):
+            what = "not the source that was built, but edited or rendered since"
+            raise DamagedError(path, what, "`warpwright build {config}` builds it")
+        return data.decode()
+
     def plan(self) -> dict[str, Any]:
         """Return the plan that was built; DamagedError where plan.json is another."""
         path = self.folder / "plan.json"
@@ -195,5 +207,12 @@ class Built:
 
 
 def load_built(folder: Path) -> Built:
-    """Return the record of a folder's build. Raises FileNotFoundError where nothing is built, DamagedError."""
-    return Built(folder, load_record(folder / "build.json").value)
+    """Return the record of a folder's build.
+
+    Raises FileNotFoundError where nothing is built, DamagedError where what was is not told, or not by a sealed record.
+    """
+    path = folder / "build.json"
+    stored = load_record(path)
+    if not stored.sealed:
+        raise DamagedError(path, "from before records had a seal")
+    return Built(folder, stored.value)

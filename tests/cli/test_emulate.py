@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.records import rewrite
 from warpwright import pipeline
 from warpwright.emulate.mutants import trials
 from warpwright.emulate.mutants.edits import Mutant, mutants
 from warpwright.emulate.variant import parallel
 from warpwright.emulate.variant.harness import Subject
 from warpwright.pipeline import emulating
-from warpwright.record import folders_in
+from warpwright.record import Folder, folders_in
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -56,10 +57,15 @@ def test_again_is_of_the_step_that_is_named(cli: Cli, config: Path, out: Path, m
     assert emulated == [2, 2]
 
 
+def stuck(folder: Folder) -> None:
+    """Make its kernel one that waits for ever."""
+    ptx = (folder.path / "kernel.ptx").read_text()
+    rewrite(folder.path, "kernel.ptx", re.sub(r"mbarrier\.arrive\.expect_tx[^;]*;", "", ptx))
+
+
 def test_a_hang_is_exit_1_with_its_diagnosis_and_run_agrees(cli: Cli, config: Path, out: Path) -> None:
     folder = folders_in(out / "small")[0]
-    ptx = folder.path / "kernel.ptx"
-    ptx.write_text(re.sub(r"mbarrier\.arrive\.expect_tx[^;]*;", "", ptx.read_text()))
+    stuck(folder)
     result = cli("emulate", f"{config}:{folder.label}", "-o", out)
     assert result.exit_code == 1
     assert result.stdout.splitlines()[1].split()[-1] == "hang"
@@ -70,8 +76,8 @@ def test_a_hang_is_exit_1_with_its_diagnosis_and_run_agrees(cli: Cli, config: Pa
 
 def test_a_kernel_that_cannot_be_emulated_has_no_verdict(cli: Cli, out: Path) -> None:
     folder = folders_in(out / "small")[0]
-    ptx = folder.path / "kernel.ptx"
-    ptx.write_text(ptx.read_text().replace("\tret;", "\tfrobnicate.b32 %r1, %r1;\n\tret;"))
+    ptx = (folder.path / "kernel.ptx").read_text()
+    rewrite(folder.path, "kernel.ptx", ptx.replace("\tret;", "\tfrobnicate.b32 %r1, %r1;\n\tret;"))
     before = (folder.path / "emulated.json").read_bytes()
     result = cli("emulate", folder.path.name, "-o", out)
     assert result.exit_code == 1
@@ -135,3 +141,30 @@ def test_survivors_need_a_reason(cli: Cli, out: Path, tmp_path: Path, monkeypatc
     green = cli("emulate", folder.label, "-o", out, "--mutate", "--explained", tmp_path)
     assert green.exit_code == 0
     assert "explained: a comment" in green.stderr
+
+
+def test_a_timeline_of_a_hang_says_so(cli: Cli, out: Path, tmp_path: Path) -> None:
+    folder, path = folders_in(out / "small")[0], tmp_path / "trace.json"
+    stuck(folder)
+    done = cli("emulate", folder.label, "-o", out, "--trace", path)
+    assert done.exit_code == 1
+    assert f"hang: {folder.path.name}" in done.stderr
+    assert "wait for the phase of parity 0 of mbarrier ab_full[0]" in done.stderr
+    assert json.loads(path.read_text())["traceEvents"]
+
+
+@pytest.mark.parametrize("option", [(), ("--again",), ("--trace", "trace.json"), ("--mutate",)])
+def test_nothing_is_said_of_a_source_that_was_not_executed(
+    cli: Cli, out: Path, tmp_path: Path, option: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = folders_in(out / "small")[0]
+    assert cli("emulate", folder.label, "-o", out).exit_code == 0
+    folder.source_path.write_text((folder.source() or "") + "# newer than its build\n")
+    done = cli("emulate", folder.label, "-o", out, *option)
+    assert done.exit_code in (1, 2)
+    assert "correct" not in done.stdout
+    told = " ".join(done.stderr.split())
+    assert "not the source that was built" in told
+    assert "`warpwright build small` builds it" in told
+    assert not Path("trace.json").exists()

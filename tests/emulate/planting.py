@@ -39,10 +39,10 @@ class Planter:
         self._count += 1
         folder = self._top / str(self._count)
         folder.mkdir(parents=True)
-        (folder / "plan.json").write_text(text)
         for name, data in compiled.files.items():
             (folder / name).write_bytes(data)
-        return harness.emulate(harness.load(folder))
+        subject = harness.subject(plan, compiled.files["kernel.ptx"].decode(), folder / "kernel.o", source)
+        return harness.emulate(subject)
 
 
 @contextmanager

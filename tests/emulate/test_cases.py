@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.records import rewrite
 from warpwright.bundle.cases import write_cases
 from warpwright.device.cases import CASES, StoredCase, case_inputs, inputs_digest, read_case
 from warpwright.device.cases import cases_of as stored_cases
@@ -53,8 +54,8 @@ def test_outputs_are_the_kernel_s(cooperative: Path, tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_the_emulator_refutes_has_none(cooperative: Path, tmp_path: Path) -> None:
-    ptx = cooperative / "kernel.ptx"
-    ptx.write_text(ptx.read_text().replace("p, 1,  1,", "p, -1,  1,"))
+    ptx = (cooperative / "kernel.ptx").read_text()
+    rewrite(cooperative, "kernel.ptx", ptx.replace("p, 1,  1,", "p, -1,  1,"))
     missing = write_cases([cooperative], tmp_path, 1, lambda: None)
     assert "wrong-result" in missing[cooperative.name]
     assert not (tmp_path / CASES).exists()

@@ -24,6 +24,7 @@ from warpwright.emulate.variant.verdict import Verdict
 from warpwright.pipeline import emulating as emulation
 from warpwright.plan.types import KernelPlan
 from warpwright.record import read_json
+from warpwright.sealed import DamagedError
 
 
 def verdict_of(folder: Path, alter: Callable[[str], str] | None = None) -> Verdict:
@@ -96,11 +97,45 @@ def test_instructions_that_are_not_emulated_are_named_not_skipped(cooperative: P
         harness.emulate(harness.load(cooperative))
 
 
-@pytest.mark.parametrize("missing", ["plan.json", "kernel.ptx", "kernel.o"])
-def test_an_incomplete_folder_says_what_to_do(cooperative: Path, missing: str) -> None:
-    (cooperative / missing).unlink()
-    with pytest.raises(EmulatorError, match="build the variant again"):
-        harness.load(cooperative)
+@pytest.mark.parametrize("name", ["plan.json", "kernel.ptx", "kernel.o", "build.json"])
+def test_a_file_that_is_not_what_was_built_is_named_with_what_to_do(cooperative: Path, name: str) -> None:
+    whole = (cooperative / name).read_bytes()
+    flipped = bytes([*whole[:-9], whole[-9] ^ 1, *whole[-8:]])
+    for content in (None, b"", whole[: len(whole) // 2], flipped):
+        (cooperative / name).unlink()
+        if content is not None:
+            (cooperative / name).write_bytes(content)
+        with pytest.raises(EmulatorError, match="`warpwright run small`") as caught:
+            harness.load(cooperative)
+        assert content is None or name in str(caught.value)
+        assert emulation.recorded(cooperative) is None
+        (cooperative / name).write_bytes(whole)
+    harness.load(cooperative)
+
+
+def test_nothing_is_said_of_a_source_that_was_not_built(cooperative: Path) -> None:
+    value = emulation.emulate_folder(cooperative)
+    assert emulation.recorded(cooperative) == value
+    source = cooperative / "kernel.py"
+    source.write_text(source.read_text() + "# newer\n")
+    assert emulation.recorded(cooperative) is None
+    with pytest.raises(EmulatorError, match=r"kernel\.py: not the source that was built.*`warpwright build small`"):
+        emulation.emulate_folder(cooperative)
+
+
+def test_a_build_that_changes_meanwhile_does_not_get_the_verdict(
+    cooperative: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = harness.emulate
+
+    def emulate(subject: harness.Subject) -> Verdict:
+        rewrite(cooperative, "kernel.ptx", (cooperative / "kernel.ptx").read_text() + "// another\n")
+        return run(subject)
+
+    monkeypatch.setattr(harness, "emulate", emulate)
+    with pytest.raises(DamagedError, match=r"kernel\.ptx: changed"):
+        emulation.emulate_folder(cooperative)
+    assert emulation.recorded(cooperative) is None
 
 
 def test_a_result_is_for_one_build_by_one_emulator(cooperative: Path, monkeypatch: pytest.MonkeyPatch) -> None:

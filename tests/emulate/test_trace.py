@@ -75,8 +75,9 @@ def test_stages_are_in_the_order_of_their_numbers(plan: Plan) -> None:
 
 
 def test_a_kernel_gives_every_kind_of_event(cooperative: Path, tmp_path: Path) -> None:
-    counts = write_trace(harness.load(cooperative), tmp_path / "trace.json")
-    assert all(counts[kind] for kind in ("wait", "load", "mma", "store"))
+    traced = write_trace(harness.load(cooperative), tmp_path / "trace.json")
+    assert (traced.case, traced.verdict.status) == ("tiles", "correct")
+    assert all(traced.events[kind] for kind in ("wait", "load", "mma", "store"))
     found = tracks(json.loads((tmp_path / "trace.json").read_text()))
     assert {"warp 0: consumer 0", "warp 4: producer", "consumer 0", "a stage 0", "b stage 2", "d stage 0"} <= set(found)
     assert max(map(len, found.values())) > 3

@@ -50,6 +50,7 @@ def emulate(
 
     Small problems and several schedules, against the float64 reference: wrong results, deadlocks, data races,
     accesses out of bounds, and whatever differs from the plan. Needs no GPU.
+    What was built is executed: where kernel.py has changed since, nothing is said of it.
     Exit code: 0 all are correct (with --mutate: no fault goes unnoticed without a reason), 1 some is not, or not built.
     """
     folders = _folders(target, out, only)
@@ -57,11 +58,8 @@ def emulate(
         if len(folders) > 1:
             option = "--mutate" if mutate else "--trace"
             raise UserError(f"{target}: {len(folders)} variants; {option} is for one: name it, or choose with --only")
-        if trace is not None:
-            _trace(folders[0], trace)
-        if mutate:
-            raise typer.Exit(_mutate(folders[0], explained, as_json))
-        return
+        code = _trace(folders[0], trace) if trace is not None else 0
+        raise typer.Exit(_mutate(folders[0], explained, as_json) if mutate else code)
     raise typer.Exit(_emulate(folders, again, jobs, as_json, coverage))
 
 
@@ -77,7 +75,9 @@ def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
 
 
 def _built(folder: Folder) -> bool:
-    return (folder.path / "kernel.ptx").is_file()
+    """Whether there is something to execute, or a build that was damaged, which is to be told."""
+    build = folder.path / "build.json"
+    return build.exists() and not (folder.read("build.json") or {}).get("failure")
 
 
 def _unbuilt(folder: Folder) -> str:
@@ -169,13 +169,24 @@ def _reasons(value: dict[str, Any]) -> list[str]:
     return defects + differences
 
 
-def _trace(folder: Folder, path: Path) -> None:
+def _trace(folder: Folder, path: Path) -> int:
+    """Write a timeline and say what its one run showed: 0 where nothing, else 1."""
     from warpwright.emulate.variant import harness
+    from warpwright.emulate.variant.places import find_places
     from warpwright.emulate.variant.trace import write_trace
 
-    counts = write_trace(harness.load(folder.path), path)
-    told = ", ".join(f"{count} of kind {kind}" for kind, count in counts.items() if count)
-    say(f"{path}: {told}; open it in ui.perfetto.dev or chrome://tracing")
+    traced = write_trace(harness.load(folder.path), path)
+    told = ", ".join(f"{count} of kind {kind}" for kind, count in traced.events.items() if count)
+    say(f"{path}: {told or 'no event'}; open it in ui.perfetto.dev or chrome://tracing")
+    if traced.verdict.status == "correct":
+        say(f"case {traced.case}, run once: nothing found; all cases: warpwright emulate {folder.path.name}")
+        return 0
+    verdict = traced.verdict.located(find_places(folder.path)) if traced.verdict.defects else traced.verdict
+    say(f"{verdict.status}: {folder.path.name}", style=status_style(verdict.status))
+    differences = [f"{d.rule}: expected {d.expected}, found {d.found}" for d in verdict.differences]
+    for reason in (*map(str, verdict.defects), *differences):
+        say(indent(reason, "  "))
+    return 1
 
 
 def _mutate(folder: Folder, explained: Path | None, as_json: bool) -> int:

@@ -19,7 +19,8 @@ from warpwright.errors import VocabularyError
 from warpwright.pipeline import rests_on
 from warpwright.protocols import current
 from warpwright.record import METHODS, Folder
-from warpwright.record.atomic import read_json, write_json
+from warpwright.record.atomic import write_json
+from warpwright.sealed import Built, DamagedError, load_built
 
 if TYPE_CHECKING:
     from warpwright.pipeline.exploration import Variant
@@ -32,12 +33,8 @@ _FILE = METHODS["emulated"]
 
 def to_emulate(legal: Sequence[Variant], again: bool = False) -> list[Variant]:
     """Return the variants that are built and, unless `again`, have no result of this emulator for this build."""
-    built = [v for v in legal if any(e.method == "built" for e in v.judgement.valid)]
-    return [
-        variant
-        for variant in built
-        if (again or recorded(variant.folder.path) is None) and _facts(variant.folder.path) is not None
-    ]
+    built = [v for v in legal if any(e.method == "built" and not e.figures.get("failure") for e in v.judgement.valid)]
+    return [variant for variant in built if again or recorded(variant.folder.path) is None]
 
 
 def emulate(variants: Sequence[Variant], jobs: int | None, on_step: Callable[[], None]) -> list[str]:
@@ -69,14 +66,12 @@ def emulate_folder(folder: Path) -> dict[str, Any]:
 
     Raises EmulatorError or PtxError where it cannot be emulated.
     """
-    from warpwright.emulate import EmulatorError
     from warpwright.emulate.variant import harness
     from warpwright.emulate.variant.places import find_places
 
-    facts = _facts(folder)  # first: a build that changes meanwhile makes the result stale
-    if facts is None:
-        raise EmulatorError(f"{folder}: nothing is built there; build the variant first")
-    verdict = harness.emulate(harness.load(folder))
+    built = harness.build_of(folder)  # once: a build that changes meanwhile must not get the verdict on this one
+    verdict = harness.emulate(harness.load(folder, built))
+    facts = _facts(built)
     if verdict.defects:
         verdict = verdict.located(find_places(folder))
     value = {
@@ -92,25 +87,28 @@ def emulate_folder(folder: Path) -> dict[str, Any]:
 
 
 def recorded(folder: Path) -> Mapping[str, Any] | None:
-    """Return what emulated.json says if it is for exactly this build and by exactly this emulator, else None."""
-    found, facts = Folder(folder).result("emulated"), _facts(folder)
-    if found is None or facts is None or any(found.get(key) != value for key, value in facts.items()):
-        return None
-    return found
+    """Return what emulated.json says if it is for exactly this build and by exactly this emulator, else None.
 
-
-def _facts(folder: Path) -> dict[str, Any] | None:
-    """What a result for the folder's build must say it is for; None where there is no finished build."""
-    build = read_json(folder / METHODS["built"]) or {}
+    None also where the folder does not hold any more what was built: nothing is said of a source that was not executed.
+    """
+    found = Folder(folder).result("emulated")
     try:
-        ptx = (folder / "kernel.ptx").read_bytes()
-        facts = {key: build[key] for key in ("source_sha", "arch", "toolchain", "cubin_sha")}
-        plan = read_json(folder / "plan.json") or {}
-        emulator = emulator_digest(plan["family"], operations_of(plan["kernel"]))
-    except (AttributeError, KeyError, TypeError, OSError, VocabularyError):
+        facts = _facts(load_built(folder)) if found else {}
+    except (AttributeError, KeyError, TypeError, OSError, DamagedError, UnicodeDecodeError, VocabularyError):
         return None
-    facts |= {"ptx_sha": hashlib.sha256(ptx).hexdigest(), "plan_sha": digest(plan)}
-    return {**facts, "emulator": emulator, "protocol": PROTOCOL}
+    return found if found and all(found.get(key) == value for key, value in facts.items()) else None
+
+
+def _facts(built: Built) -> dict[str, Any]:
+    """What a result for a build must say it is for. Raises DamagedError where the files are not those of the build."""
+    built.source()
+    plan, _ = built.plan(), [built.read(name) for name in ("kernel.ptx", "kernel.o")]
+    return {
+        **{key: built.record[key] for key in ("source_sha", "arch", "toolchain", "cubin_sha", "plan_sha")},
+        "ptx_sha": built.files["kernel.ptx"],
+        "emulator": emulator_digest(plan["family"], operations_of(plan["kernel"])),
+        "protocol": PROTOCOL,
+    }
 
 
 @functools.cache

@@ -29,9 +29,9 @@ from warpwright.emulate.variant.verdict import Verdict, weigh
 from warpwright.families import workload
 from warpwright.plan.stored import PlanError, plan_from_json
 from warpwright.plan.types import KernelPlan, Plan
-from warpwright.record.atomic import read_json
+from warpwright.sealed import Built, DamagedError, load_built
 
-__all__ = ["BUDGET", "Subject", "emulate", "load"]
+__all__ = ["BUDGET", "Subject", "build_of", "emulate", "load", "subject"]
 
 #: Warp instructions of one run: ten times what the longest case of a large variant takes.
 BUDGET = 2_000_000
@@ -110,21 +110,46 @@ def _options(kernel: KernelPlan) -> Options:
     )
 
 
-def load(folder: Path) -> Subject:
-    """Read a built variant's folder. Raises EmulatorError when it lacks something or was damaged."""
+def build_of(folder: Path) -> Built:
+    """Return the record of a folder's build. Raises EmulatorError where there is none, or no kernel came of it."""
     try:
-        plan = plan_from_json(read_json(folder / "plan.json") or {})
-        ptx = (folder / "kernel.ptx").read_text(encoding="utf-8")
-        parameters = kernel_parameters(ptx)
-        host = HostFunction(folder / "kernel.o", plan.symbol, parameters)
-        names = pair([kernel.name for kernel in plan.kernels], list(parameters))
-        path = folder / "kernel.py"
-        source = path.read_text(encoding="utf-8") if path.is_file() else ""
-        entries = tuple(
-            _entry(kernel, name, parameters, source) for kernel, name in zip(plan.kernels, names, strict=True)
-        )
+        built = load_built(folder)
+    except DamagedError as error:
+        raise EmulatorError(str(error)) from None
+    except FileNotFoundError:
+        config = folder.absolute().parent.name
+        raise EmulatorError(f"{folder}: nothing is built there; `warpwright run {config}` builds it") from None
+    if built.record.get("failure"):
+        raise EmulatorError(f"{folder}: it does not compile; `warpwright show {folder.name}` says why")
+    return built
+
+
+def load(folder: Path, built: Built | None = None) -> Subject:
+    """Read a built variant's folder, by its build's record or by `built`, one that was read before.
+
+    Raises EmulatorError when it lacks something, or holds something else than what the build wrote: another source too,
+    since a verdict on what was built says nothing of what lies there now.
+    """
+    built = built or build_of(folder)
+    try:
+        source, ptx = built.source(), built.read("kernel.ptx").decode()
+        built.read("kernel.o")
+        return subject(plan_from_json(built.plan()), ptx, folder / "kernel.o", source)
+    except DamagedError as error:
+        raise EmulatorError(str(error)) from None
     except (OSError, ValueError, LookupError, PlanError, CaptureError) as error:
         raise EmulatorError(f"{folder}: {error}; build the variant again") from None
+
+
+def subject(plan: Plan, ptx: str, host_object: Path, source: str = "") -> Subject:
+    """Put together what a build made: PTX, and the object file of the host function.
+
+    Raises ValueError, LookupError or CaptureError where they do not fit together.
+    """
+    parameters = kernel_parameters(ptx)
+    host = HostFunction(host_object, plan.symbol, parameters)
+    names = pair([kernel.name for kernel in plan.kernels], list(parameters))
+    entries = tuple(_entry(kernel, name, parameters, source) for kernel, name in zip(plan.kernels, names, strict=True))
     return Subject(plan, ptx, host, entries)
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from warpwright import scratch
 from warpwright.child import die_with_parent, import_path
-from warpwright.errors import VocabularyError
+from warpwright.errors import UserError, VocabularyError
 
 __all__ = ["LIMIT_SECONDS", "Answer", "cores", "each"]
 
@@ -163,7 +163,7 @@ def _told(error: BaseException) -> str:
     from warpwright.emulate.machine.findings import EmulatorError
     from warpwright.emulate.ptx.syntax import PtxError
 
-    if isinstance(error, EmulatorError | PtxError | VocabularyError):
+    if isinstance(error, EmulatorError | PtxError | UserError | VocabularyError):
         return str(error)
     if isinstance(error, MemoryError):
         return "the emulation ran out of memory; fewer at once (--jobs) take less"

@@ -69,15 +69,16 @@ def find_places(folder: Path) -> Places:
     from warpwright.build.compile import OPTIONS
     from warpwright.build.pool import Pool, Task
     from warpwright.build.toolchain import ToolchainError
-    from warpwright.record.atomic import read_json
+    from warpwright.canonical import canonical_json
+    from warpwright.sealed import DamagedError, load_built
 
     try:
-        source, plan, ptx = ((folder / name).read_text("utf-8") for name in (_NAME, "plan.json", "kernel.ptx"))
-        arch = str((read_json(folder / "plan.json") or {})["arch"])
-        with Pool(arch, 1, TIMEOUT_SECONDS) as pool:
-            task = Task("", source, plan, f"{OPTIONS} {LINE_OPTION}")
+        stored = load_built(folder)
+        source, plan, ptx = stored.source(), stored.plan(), stored.read("kernel.ptx").decode()
+        with Pool(str(plan["arch"]), 1, TIMEOUT_SECONDS) as pool:
+            task = Task("", source, canonical_json(plan), f"{OPTIONS} {LINE_OPTION}")
             built = next(outcome for outcome in pool.run([task]) if outcome is not None)
-    except (OSError, LookupError, ValueError, ToolchainError) as error:
+    except (OSError, LookupError, ValueError, ToolchainError, DamagedError) as error:
         return Places(problem=f"it could not be compiled with source locations: {error}")
     if built.failure:
         return Places(problem=f"it could not be compiled with source locations: {built.failure.detail.splitlines()[0]}")

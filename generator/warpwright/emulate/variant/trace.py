@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from warpwright.canonical import canonical_json
 from warpwright.device.problem import Case
+from warpwright.emulate import program
 from warpwright.emulate.machine.addresses import RESERVED
+from warpwright.emulate.variant import coverage
 from warpwright.emulate.variant.harness import Subject
 from warpwright.emulate.variant.names import offset_names, role_names
 from warpwright.emulate.variant.tensor_maps import mapped
+from warpwright.emulate.variant.verdict import Verdict, weigh
 from warpwright.families import workload as family_workload
 from warpwright.plan.types import KernelPlan, Plan
 from warpwright.record.atomic import write_text
 
-__all__ = ["chrome_trace", "write_trace"]
+__all__ = ["Traced", "chrome_trace", "write_trace"]
 
 _WARPS, _TENSOR_CORES, _STAGES = 1, 2, 3
 #: What every event of a timeline has.
@@ -30,11 +34,20 @@ _COMMON = ("kind", "cta", "warp", "line", "start", "end")
 _GROUPS = {_WARPS: "warps", _TENSOR_CORES: "tensor cores", _STAGES: "shared memory"}
 
 
-def write_trace(subject: Subject, path: Path, case_name: str = "") -> dict[str, int]:
+@dataclass(frozen=True)
+class Traced:
+    """What was run for a timeline, how many events of each kind are in it, and what this one run says of the kernel."""
+
+    case: str
+    events: Mapping[str, int]
+    verdict: Verdict
+
+
+def write_trace(subject: Subject, path: Path, case_name: str = "") -> Traced:
     """Run one case of a variant once, by default that of most work, and write the main kernel's first CTA's timeline.
 
-    Returns how many events of each kind. Raises EmulatorError where the kernel cannot be emulated, OSError where `path`
-    cannot be written.
+    A run that came to no end has a timeline up to there. Raises EmulatorError where the kernel cannot be emulated,
+    OSError where `path` cannot be written.
     """
     workload, cases = family_workload(subject.plan.family), subject.cases()
 
@@ -45,10 +58,16 @@ def write_trace(subject: Subject, path: Path, case_name: str = "") -> dict[str, 
     # Where only some clusters run, what they do is a small part of the problem's work.
     chosen = [case for case in cases if (case_name == "" and not case.only) or case.problem.name == case_name]
     case = max(chosen, key=work)
-    outcome = subject.prepare(case).run(subject.module, case.seeds[0], subject.options_for(case, trace=True))
-    timeline = [event for event in outcome.results[0].timeline if tuple(event["cta"]) == (0, 0, 0)]
+    programs = [program(subject.module, entry.name) for entry in subject.entries]
+    coverage.begin(programs)
+    prepared = subject.prepare(case)
+    outcome = prepared.run(subject.module, case.seeds[0], subject.options_for(case, trace=True))
+    main = outcome.results[0].timeline if outcome.results else ()
+    timeline = [event for event in main if tuple(event["cta"]) == (0, 0, 0)]
     write_text(path, canonical_json(chrome_trace(subject.plan, timeline, subject.entries[0].maps)) + "\n")
-    return {kind: sum(e["kind"] == kind for e in timeline) for kind in ("wait", "load", "mma", "store")}
+    events = {kind: sum(e["kind"] == kind for e in timeline) for kind in ("wait", "load", "mma", "store")}
+    verdict = weigh([outcome], sorted(set(prepared.differences)), coverage.measure(programs), 0.0)
+    return Traced(case.problem.name, events, verdict)
 
 
 def chrome_trace(plan: Plan, timeline: Iterable[dict[str, Any]], parameters: Sequence[int]) -> dict[str, Any]:
