@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.record.figures import stored
 from warpwright.canonical import canonical_json, digest
 from warpwright.record import Folder, damage, read_json, write_json
 from warpwright.sealed import (
@@ -159,8 +160,10 @@ def make_built(path: Path) -> Built:
     for name, content in files.items():
         (path / name).write_bytes(content)
     write_json(path / "plan.json", plan)
-    record = {"files": {name: sha256(content) for name, content in files.items()}, "plan_sha": digest(plan)}
-    write_json(path / "build.json", record)
+    digests = {name: sha256(content) for name, content in files.items()}
+    write_json(
+        path / "build.json", stored("built", files=digests, plan_sha=digest(plan), source_sha=digests["kernel.py"])
+    )
     return load_built(path)
 
 
@@ -199,7 +202,7 @@ def test_each_damaged_file_is_one_line(tmp_path: Path, name: str, kind: str, mon
     (error,) = damage(folder)
     assert error.path.name == name
     assert "\n" not in str(error)
-    assert folder.evidence() == []
+    assert [found.method for found in folder.evidence()] == ([] if name == "build.json" else ["built"])
     folder.source(), folder.edited(), folder.unsealed()
 
 

@@ -101,7 +101,7 @@ def test_emulated_kernels_are_packed_and_watched(cooperative: Path, tmp_path: Pa
     done = subprocess.run(run, capture_output=True, text=True, env=env, cwd="/", check=False)
     assert done.returncode == 2, done.stderr  # the kernel itself is not correct
     results = [json.loads(line) for line in (tmp_path / "r").read_text().splitlines()]
-    assert [result["status"] for result in results] == ["incorrect", "hang", "crash"]
+    assert [result["status"] for result in results] == ["incorrect", "hang", "crash"], results
     assert "never written, the first at [0, 0, 0]" in results[0]["diagnosis"]
     assert "CUDA error 700 from cuCtxSynchronize" in results[2]["diagnosis"]
     launches = {tuple(map(int, line.split())) for line in log.read_text().splitlines()}

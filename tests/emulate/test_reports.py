@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.records import rewrite
 from warpwright.build import BuildJob, build
 from warpwright.emulate.machine.findings import Finding
 from warpwright.emulate.variant.places import Place, Places, find_places, read_places
@@ -123,12 +124,12 @@ def test_a_race_names_the_reader_that_must_fence_and_both_lines(report: Any) -> 
 
 def test_lines_of_another_kernel_are_not_told(broken: dict[str, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(next(iter(broken.values())), tmp_path / "other"))
-    source = folder / "kernel.py"
-    source.write_text(source.read_text().replace("EMPTY_ARRIVALS = 3 ", "EMPTY_ARRIVALS = 4 "))
+    source = (folder / "kernel.py").read_text()
+    rewrite(folder, "kernel.py", source.replace("EMPTY_ARRIVALS = 3 ", "EMPTY_ARRIVALS = 4 "))
     places = find_places(folder)
     assert "gives other instructions than kernel.ptx has" in places.problem
     assert places.explain("PTX line 3: trap").startswith("PTX line 3: trap\n  lines of kernel.py are not known: ")
-    source.write_text("def")
+    rewrite(folder, "kernel.py", "def")
     assert "could not be compiled with source locations" in find_places(folder).problem
 
 

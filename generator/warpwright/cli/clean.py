@@ -11,7 +11,7 @@ import typer
 from warpwright.cli.app import OutOption, app
 from warpwright.cli.terminal import count, say
 from warpwright.errors import UserError
-from warpwright.record import Folder
+from warpwright.record import Folder, damage
 
 __all__: list[str] = []
 
@@ -63,17 +63,27 @@ def _clean(config: str, yes: bool, out: Path) -> None:
     kept = [folder for folder in past if _holds_work(folder)]
     for folder in past:
         typer.echo(folder.path)
-        if yes and folder not in kept:
-            shutil.rmtree(folder.path)
     for folder in kept:
-        say(f"{folder.path}: holds a kernel edited by hand: delete it yourself", style="yellow")
+        say(f"{folder.path}: holds a kernel edited by hand, or damaged: delete it yourself", style="yellow")
     if yes:
+        deleted = sum(_delete(folder) for folder in past if folder not in kept)
         rebuild(exploration.folder)
-        say(f"{count(len(past) - len(kept), 'obsolete variant')} deleted, {len(folders) - len(past)} current left")
-    else:
-        way = f"; warpwright clean {exploration.typed} --yes deletes them" if len(past) > len(kept) else ""
-        say(f"{count(len(past), 'obsolete variant')} of {len(folders)}{way}")
+        say(f"{count(deleted, 'obsolete variant')} deleted, {len(folders) - len(past)} current left")
+        raise typer.Exit(0 if deleted == len(past) - len(kept) else 1)
+    way = f"; warpwright clean {exploration.typed} --yes deletes them" if len(past) > len(kept) else ""
+    say(f"{count(len(past), 'obsolete variant')} of {len(folders)}{way}")
+
+
+def _delete(folder: Folder) -> bool:
+    try:
+        shutil.rmtree(folder.path)
+    except OSError as error:  # a link to a folder, say
+        say(f"{folder.path}: cannot be deleted: {error.strerror or error}", style="red")
+        return False
+    return True
 
 
 def _holds_work(folder: Folder) -> bool:
-    return folder.edited() or any(folder.path.glob("kernel.edited*.py"))
+    """Whether there is, or where files are damaged may be, something that a person wrote."""
+    unknown = {"kernel.py", "rendered.json"} & {found.path.name for found in damage(folder)}
+    return folder.edited() or bool(unknown) or any(folder.path.glob("kernel.edited*.py"))

@@ -23,7 +23,7 @@ def ledger(
 
     Writes out/ledger/NAME.jsonl from the variants' folders. Only results for exactly the source that CONFIG
     gives now are taken over; lines that nothing newer replaces stay.
-    Exit code 1 when some legal variant has no valid evidence beyond its plan.
+    Exit code 1 when some legal variant has no valid evidence beyond its plan, or damaged files.
     """
     from warpwright import pipeline
     from warpwright.cli.find import explore
@@ -36,7 +36,7 @@ def ledger(
         line_of(variant, evidence)
         for variant in exploration.legal
         for evidence in variant.judgement.valid
-        if evidence.origin == "here"
+        if evidence.origin == "here" and not variant.undone
     ]
     path = out / "ledger" / f"{exploration.spec.name}.jsonl"
     before = read_ledger(path)
@@ -51,7 +51,7 @@ def ledger(
     if without:
         lacking = count(len(without), "variant")
         say(f"without valid evidence: {lacking}; first: warpwright run {exploration.typed}", style="red")
-    raise typer.Exit(1 if without else 0)
+    raise typer.Exit(1 if without or any(variant.undone for variant in exploration.legal) else 0)
 
 
 def _say_changes(path: Path, before: list[Any], after: list[Any], now: set[str]) -> None:

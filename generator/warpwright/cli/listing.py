@@ -17,7 +17,7 @@ from warpwright.cli.results import format_seconds, measured_cells, measured_colu
 from warpwright.cli.terminal import count, print_json, print_table, say
 from warpwright.device.problem import size_text
 from warpwright.errors import UserError
-from warpwright.record import LEVELS, PLANNED, STATUSES, Folder, Judgement
+from warpwright.record import LEVELS, PLANNED, STATUSES, Folder, Judgement, damage
 
 __all__ = ["judged", "notes", "summary"]
 
@@ -130,7 +130,12 @@ def notes(folder: Folder, judgement: Judgement, past: Collection[Path]) -> list[
     """Say in a word each what sets a folder apart from what its configuration gives and has proved."""
     valid = {evidence.method for evidence in judgement.valid}
     stale = any(evidence.method not in valid for evidence, _ in judgement.stale)
-    marks = {"obsolete": folder.path in past, "edited": folder.edited(), "stale": stale}
+    marks = {
+        "obsolete": folder.path in past,
+        "edited": folder.edited(),
+        "stale": stale,
+        "damaged": bool(damage(folder)),
+    }
     return [mark for mark, holds in marks.items() if holds]
 
 

@@ -47,6 +47,7 @@ def show(
 _NOTES = {
     "obsolete": "obsolete: its configuration no longer has it; `warpwright clean CONFIG` removes such folders",
     "edited": "edited: kernel.py is not what was rendered; `generate` renders it anew and keeps this one beside it",
+    "damaged": "damaged: files that were changed since they were written count for nothing; stderr says which",
     "stale": "stale: results for another source or compiler are left out of account, see the end",
 }
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from warpwright.pipeline import emulating, on_gpu, rendering
 from warpwright.pipeline.exploration import Exploration, Variant
 from warpwright.pipeline.judging import judge_all, ledger_lines
-from warpwright.record import rebuild
+from warpwright.record import damage, obstacles, rebuild
 
 __all__ = ["STEPS", "Observer", "Silent", "advance"]
 
@@ -63,6 +63,7 @@ def advance(
         for step in STEPS:
             if step in steps:
                 getattr(way, step)()
+        way.note_damage()
     finally:  # what was finished counts, whatever ended the rest
         way.judge(exploration.legal)
         if "build" in steps and exploration.rendered:
@@ -83,11 +84,23 @@ class _Way:
         self.weighed |= {variant.identity for variant in stale}
 
     def heal(self) -> None:
-        """Make room where a file of a result does not say what a result must: it is kept beside its place, and told."""
+        """Make room where a file of a result does not say what a result must, or where no file can be written: what
+        lies there is kept beside its place, and told."""
         for variant in self.exploration.legal:
-            for damage in variant.folder.damaged():
-                kept = damage.set_aside().name
-                self.observer.note(f"{variant.name}: {damage}; kept as {kept}, what it said is to be obtained again")
+            found = {each.path: each for each in (*obstacles(variant.folder), *variant.folder.damaged())}
+            for each in found.values():
+                kept = each.set_aside().name
+                self.observer.note(f"{variant.name}: {each}; kept as {kept}, what it said is to be obtained again")
+
+    def note_damage(self) -> None:
+        """Note at each variant, and tell, which of its files no step has set right."""
+        for variant in self.exploration.legal:
+            left = [str(each) for each in damage(variant.folder)]
+            if left:
+                variant.undone["files"] = "; ".join(left)
+                self.observer.note(
+                    f"{variant.name}: {variant.undone['files']}; `warpwright run` sets that right", bad=True
+                )
 
     def render(self) -> None:
         for note in rendering.render(self.exploration):

@@ -9,6 +9,7 @@ from warpwright.canonical import plain
 from warpwright.errors import UserError
 from warpwright.pipeline.exploration import Exploration
 from warpwright.record import adopt, by_identity, note_current
+from warpwright.sealed import DamagedError
 
 __all__ = ["render", "reread"]
 
@@ -44,12 +45,20 @@ def render(exploration: Exploration, keep_edited: bool = False) -> list[str]:
             notes.append(f"{variant.name}: kernel.py had been edited; it is rendered anew, the edited one is {kept}")
         adopt(variant.folder, others.get(variant.folder.identity, ()))
     if exploration.rendered or exploration.folder.is_dir():
-        for other in note_current(exploration.folder, exploration.file, exploration.current):
-            notes.append(
-                f"{exploration.file} and {other} have one name, {exploration.spec.name}, and so share "
-                f"{exploration.folder}: give one of them another `name`, or another --out"
-            )
+        notes += _note_current(exploration)
     return notes
+
+
+def _note_current(exploration: Exploration) -> list[str]:
+    try:
+        others = note_current(exploration.folder, exploration.file, exploration.current)
+    except DamagedError as error:
+        return [str(error)]
+    return [
+        f"{exploration.file} and {other} have one name, {exploration.spec.name}, and so share "
+        f"{exploration.folder}: give one of them another `name`, or another --out"
+        for other in others
+    ]
 
 
 def _place(error: BaseException) -> str:

@@ -6,11 +6,13 @@ for a variant by its label means the one that the configuration has now.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from warpwright.record.atomic import read_json, write_json
+from warpwright.sealed import load_record
 
 __all__ = ["CURRENT", "note_current", "obsolete_in", "origins"]
 
@@ -20,8 +22,11 @@ CURRENT = "current.json"
 def note_current(directory: Path, config: Path, names: Iterable[str]) -> list[str]:
     """Record the folders that `config` asks for now below out/<name>/, if they changed.
 
-    Returns the other existing files that share the folder, since a name should belong to one file.
+    Returns the other existing files that share the folder, since a name should belong to one file. Raises DamagedError
+    where what was recorded was changed: written anew, it would call the variants of those others obsolete.
     """
+    with contextlib.suppress(FileNotFoundError):
+        load_record(directory / CURRENT)
     before = _configs(directory)
     own = os.path.relpath(config.resolve(), directory.resolve())  # relative: so a copy of the whole tree is sound
     others = {file: told for file, told in before.items() if file != own and (directory / file).is_file()}
