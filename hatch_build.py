@@ -1,7 +1,7 @@
 """Puts templates, configurations and the evidence ledger into the wheel, where warpwright.resources finds them.
 
-An editable installation takes them from the checkout. The raw results below the ledger stay out: they are large, and
-nothing reads them but people.
+An editable installation takes them from the checkout. Of the raw results, those behind the ledger's lines: `ci` takes
+the lines apart again.
 """
 
 from __future__ import annotations
@@ -22,5 +22,8 @@ class DataHook(BuildHookInterface):  # type: ignore[type-arg]
         found = [path for name in ("templates", "configs") for path in (top / name).rglob("*") if path.is_file()]
         for path in found:
             build_data["force_include"][str(path)] = f"warpwright/_data/{path.relative_to(top).as_posix()}"
-        for path in (top / "out" / "ledger").glob("*.jsonl"):
-            build_data["force_include"][str(path)] = f"warpwright/_data/ledger/{path.name}"
+        ledger = top / "out" / "ledger"
+        for path in ledger.glob("*.jsonl"):
+            for found in (path, ledger / "raw" / path.name):
+                if found.is_file():
+                    build_data["force_include"][str(found)] = f"warpwright/_data/{found.relative_to(top / 'out')}"

@@ -46,16 +46,18 @@ def ci(
     from warpwright import pipeline, resources
     from warpwright.cli.find import explore
     from warpwright.pipeline.evidence_check import check
+    from warpwright.pipeline.raw_runs import all_runs
 
     required = _methods(require or [])
     shipped = [str(path) for path in sorted(resources.configs().glob("*.yaml"))]
     if not (configs or shipped):
         raise UserError(f"{resources.configs()}: no configuration is shipped there; name one")
-    reports, names, ledgers = [], set(), pipeline.ledgers(out)
+    ledgers, runs = pipeline.ledgers(out), all_runs(pipeline.ledger_files(out).values())
+    reports, names = [], set()
     for config in configs or shipped:
         exploration = explore(config, out, whole=True)
         pipeline.advance(exploration, ("render", "build", "emulate"), Terminal(), jobs)
-        reports.append(check(exploration, ledgers, required))
+        reports.append(check(exploration, ledgers, required, runs))
         names.add(exploration.spec.name)
     abandoned = [] if configs else sorted(set(ledgers) - names)
     passed = all(report.passed for report in reports) and not abandoned

@@ -21,13 +21,15 @@ def ledger(
 ) -> None:
     """Renew the committed evidence of a configuration.
 
-    Writes out/ledger/NAME.jsonl from the variants' folders. Only results for exactly the source that CONFIG
-    gives now are taken over; lines that nothing newer replaces stay.
+    Writes out/ledger/NAME.jsonl from the variants' folders, and beside it raw/NAME.jsonl with the GPU runs that its
+    lines rest on. Only results for exactly the source that CONFIG gives now are taken over; lines that nothing newer
+    replaces stay.
     Exit code 1 when some legal variant has no valid evidence beyond its plan, or damaged files.
     """
     from warpwright import pipeline
     from warpwright.cli.find import explore
     from warpwright.pipeline.committed import line_of
+    from warpwright.pipeline.raw_runs import merge_runs, own_runs, raw_path, read_runs, write_runs
     from warpwright.record import merge, read_ledger, write_ledger
 
     exploration = explore(config, out, whole=True)
@@ -44,6 +46,9 @@ def ledger(
     after = [line for line in merge(before, renewed, now) if not prune or line.identity in now]
     if after != before:
         write_ledger(path, after)
+    fresh = {key: runs for variant in exploration.legal for key, runs in own_runs(variant).items()}
+    current = {variant.name for variant in exploration.legal} if prune else None
+    write_runs(raw_path(path), merge_runs(read_runs(raw_path(path)), fresh, current))
     _say_changes(path, before, after, now)
     without = [variant for variant in exploration.legal if not variant.judgement.valid]
     for variant in without[:3]:

@@ -11,7 +11,7 @@ all its work done must start at once.
 
 from warpwright.pipeline.advance import STEPS, Observer, Silent, advance
 from warpwright.pipeline.exploration import Exploration, Variant, chosen, exit_code, load, plan
-from warpwright.pipeline.judging import judge_folder, ledger_lines, ledgers, subject_of
+from warpwright.pipeline.judging import judge_folder, ledger_files, ledger_lines, ledgers, subject_of
 
 __all__ = [
     "STEPS",
@@ -23,6 +23,7 @@ __all__ = [
     "chosen",
     "exit_code",
     "judge_folder",
+    "ledger_files",
     "ledger_lines",
     "ledgers",
     "load",

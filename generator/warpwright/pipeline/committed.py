@@ -10,7 +10,7 @@ from typing import Any
 from warpwright.pipeline.exploration import Variant
 from warpwright.record import Evidence, LedgerLine
 
-__all__ = ["contradiction", "figures", "line_of"]
+__all__ = ["contradiction", "figures", "line_of", "other_than"]
 
 #: What the ledger says of a build. Not its duration: the same evidence must give the same line.
 _BUILT_FIGURES = (
@@ -48,6 +48,13 @@ def contradiction(line: LedgerLine, obtained: LedgerLine) -> str:
         return f"it says {path} {told}, and here it is {found} ({line.place})"
     if line.label != obtained.label:
         return f"it calls the variant {line.label}, which is {obtained.label} ({line.place})"
+    return ""
+
+
+def other_than(line: LedgerLine, due: LedgerLine) -> str:
+    """Say where a ledger's line is another than what is due, "" where it is the same."""
+    for path, told, found in _differences("", line.value(), due.value()):
+        return f"it says {path} {told}, and its runs come to {found} ({line.place})"
     return ""
 
 

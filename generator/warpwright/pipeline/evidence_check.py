@@ -2,9 +2,10 @@
 
 Nothing is believed that was not seen. Every legal variant must be built and emulated here, and found correct; the
 ledger must have a line of each required method that is `correct`, for exactly the source, arch, compiler and cubin at
-hand, and judged by the code at hand; what a line says of the build and of the emulation must be what was obtained here;
-and a line that is for no variant of its configuration is named like a variant without a line. Illegal points are
-allowed: that a point is illegal is what the configuration's plan says, and it is reported with its rules.
+hand, and judged by the code at hand; what a line says of the build and of the emulation must be what was obtained here,
+and what it says of a GPU what the runs kept beside the ledger come to; and a line that is for no variant of its
+configuration is named like a variant without a line. Illegal points are allowed: that a point is illegal is what the
+configuration's plan says, and it is reported with its rules.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from warpwright.pipeline.committed import contradiction, line_of
 from warpwright.pipeline.exploration import Exploration, Variant
 from warpwright.pipeline.judging import subject_of
+from warpwright.pipeline.raw_runs import Runs, unfounded
 from warpwright.record import METHODS, STATUSES, LedgerLine, stale_because
+from warpwright.record.reading import ON_DEVICE
 
 __all__ = ["ALWAYS_REQUIRED", "Complaint", "Report", "check", "renewal"]
 
@@ -62,9 +66,14 @@ class Report:
 
 
 def check(
-    exploration: Exploration, ledgers: Mapping[str, Sequence[LedgerLine]], required: Iterable[str] = ()
+    exploration: Exploration,
+    ledgers: Mapping[str, Sequence[LedgerLine]],
+    required: Iterable[str] = (),
+    runs: Runs = MappingProxyType({}),
 ) -> Report:
     """Compare a rendered, built and emulated exploration with the ledgers, which are by name.
+
+    `runs` are those on a GPU that their lines rest on.
 
     `required` adds methods to ALWAYS_REQUIRED and to what the configuration itself demands.
     """
@@ -82,7 +91,7 @@ def check(
         for method in METHODS:
             if method not in demanded | recorded:
                 continue
-            problem, example = _problem(variant, method, mine[variant.identity])
+            problem, example = _problem(variant, method, mine[variant.identity], runs)
             if problem:
                 found.setdefault((method, problem), []).append((variant.name, example))
             else:
@@ -138,7 +147,7 @@ def _not_seen(variant: Variant) -> list[tuple[str, str]]:
     return problems
 
 
-def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine]) -> tuple[str, str]:
+def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine], runs: Runs) -> tuple[str, str]:
     """Return what is wrong with a variant's ledger evidence by one method, and the particulars; "" when it is valid."""
     found = [line for line in lines if line.evidence.method == method]
     if not found:
@@ -158,4 +167,8 @@ def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine]) -> tupl
         contradictions = [contradiction(line, line_of(variant, own[0])) for line in counting]
         if any(contradictions):
             return "not what was obtained here", next(filter(None, contradictions))
+    if method in ON_DEVICE:
+        founded = [unfounded(variant, line, runs) for line in counting]
+        if any(founded):
+            return "not what its runs say", next(filter(None, founded))
     return "", ""

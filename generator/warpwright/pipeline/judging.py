@@ -20,7 +20,7 @@ from warpwright.record import Folder, Judgement, LedgerLine, Subject, judge, rea
 if TYPE_CHECKING:
     from warpwright.plan.types import Plan
 
-__all__ = ["HEAD", "Lines", "judge_all", "judge_folder", "ledger_lines", "ledgers", "subject_of"]
+__all__ = ["HEAD", "Lines", "judge_all", "judge_folder", "ledger_files", "ledger_lines", "ledgers", "subject_of"]
 
 #: Hex digits of an identity that a folder's name has.
 HEAD = 8
@@ -28,16 +28,23 @@ HEAD = 8
 Lines = Mapping[str, list[LedgerLine]]
 
 
-def ledgers(out: Path) -> dict[str, list[LedgerLine]]:
-    """Return the lines of every ledger by its name: of those beside the variants, else, for a name that has none there,
-    of the shipped one. LedgerError for one that cannot be believed."""
+def ledger_files(out: Path) -> dict[str, Path]:
+    """Return the ledgers by name: those beside the variants, else, for a name that has none there, the shipped one."""
     shipped = {path.stem: path for path in resources.ledger().glob("*.jsonl")}
     own = {path.stem: path for path in (out / "ledger").glob("*.jsonl")}
-    return {name: read_ledger(path) for name, path in sorted({**shipped, **own}.items())}
+    return dict(sorted({**shipped, **own}.items()))
+
+
+def ledgers(out: Path) -> dict[str, list[LedgerLine]]:
+    """Return the lines of every ledger by its name. LedgerError for one that cannot be believed."""
+    return {name: read_ledger(path) for name, path in ledger_files(out).items()}
 
 
 def ledger_lines(out: Path) -> Lines:
-    """Return every ledger's lines by the head of the identity that they are for."""
+    """Return every ledger's lines by the head of the identity that they are for.
+
+    LedgerError for a ledger that cannot be believed.
+    """
     found: defaultdict[str, list[LedgerLine]] = defaultdict(list)
     for line in (line for lines in ledgers(out).values() for line in lines):
         found[line.identity[:HEAD]].append(line)

@@ -1,0 +1,114 @@
+"""The runs on a GPU that the ledger's lines rest on: out/ledger/raw/<name>.jsonl, one run a line, samples and all.
+
+`warpwright ledger` writes the file beside the ledger; `warpwright ci` takes every line of a GPU's method apart again:
+the runs are there, each is one that `import` would take, and what they come to is what the line says. So a figure of a
+GPU has its samples, and neither is believed without the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from warpwright.bundle.raw import check_against, check_result
+from warpwright.bundle.results import counting
+from warpwright.canonical import digest, plain
+from warpwright.pipeline.committed import line_of, other_than
+from warpwright.pipeline.exploration import Variant
+from warpwright.pipeline.judging import subject_of
+from warpwright.record import METHODS, LedgerError, LedgerLine, read_json, write_text
+from warpwright.record.reading import ON_DEVICE, read_evidence
+from warpwright.record.schema import SchemaError
+from warpwright.record.strict import parse_json
+
+__all__ = ["Runs", "all_runs", "merge_runs", "own_runs", "raw_path", "read_runs", "unfounded", "write_runs"]
+
+#: Runs by variant (the name of its folder) and method.
+Runs = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
+
+
+def raw_path(ledger: Path) -> Path:
+    """Return where the runs behind a ledger's lines are kept."""
+    return ledger.parent / "raw" / ledger.name
+
+
+def read_runs(path: Path) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    """Return the runs in a file, {} when there is none. Raises LedgerError for a line that is no run."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError as error:
+        raise LedgerError(path, 0, f"not UTF-8 ({error})") from None
+    runs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for number, content in enumerate(text.split("\n"), 1):
+        if not content.strip():
+            continue
+        try:
+            value = parse_json(content)
+            if not isinstance(value, dict):
+                raise ValueError("a JSON object is expected")
+            check_result(value)
+        except (SchemaError, ValueError) as error:
+            raise LedgerError(path, number, str(error)) from None
+        runs.setdefault((value["variant"], value["method"]), []).append(value)
+    return runs
+
+
+def all_runs(ledgers: Iterable[Path]) -> Runs:
+    """Return the runs behind all of these ledgers."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for path in ledgers:
+        for key, runs in read_runs(raw_path(path)).items():
+            found.setdefault(key, []).extend(runs)
+    return found
+
+
+def write_runs(path: Path, runs: Runs) -> None:
+    """Write runs, sorted, by rename, where that is not what the file says already."""
+    ordered = [run for key in sorted(runs) for run in sorted(runs[key], key=lambda run: (run["time"], digest(run)))]
+    text = "".join(json.dumps(plain(run), sort_keys=True, allow_nan=False) + "\n" for run in ordered)
+    if ordered and not (path.is_file() and path.read_text(encoding="utf-8") == text):
+        write_text(path, text)
+
+
+def own_runs(variant: Variant) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    """Return the runs of a variant's own folder that its valid results rest on."""
+    found = {}
+    for evidence in variant.judgement.valid:
+        if evidence.method in ON_DEVICE and evidence.origin == "here":
+            stored = read_json(variant.folder.path / METHODS[evidence.method]) or {}
+            runs = [run for run in stored.get("runs", ()) if _is_for(run, variant)]
+            found[variant.name, evidence.method] = runs
+    return found
+
+
+def merge_runs(recorded: Runs, renewed: Runs, current: Iterable[str] | None = None) -> Runs:
+    """Return `recorded` with `renewed` in the place of what it says of the same variant and method; of the variants in
+    `current` alone, where they are given."""
+    kept = set(current) if current is not None else None
+    return {key: runs for key, runs in {**recorded, **renewed}.items() if kept is None or key[0] in kept}
+
+
+def unfounded(variant: Variant, line: LedgerLine, runs: Runs) -> str:
+    """Say why a line of a GPU's method does not follow from the runs, "" where it does."""
+    method = line.evidence.method
+    mine = [run for run in runs.get((variant.name, method), ()) if _is_for(run, variant)]
+    if not mine:
+        return "no run of it lies in out/ledger/raw/"
+    codes = {name: standard.code for name, standard in subject_of(variant).standards.items()}
+    try:
+        for run in mine:
+            check_against(run, variant.plan, codes)
+        due = read_evidence(method, counting(mine, variant.plan, codes))
+    except SchemaError as error:
+        return f"a run in out/ledger/raw/ cannot be: {error}"
+    return other_than(line, line_of(variant, due))
+
+
+def _is_for(run: Mapping[str, Any], variant: Variant) -> bool:
+    subject = subject_of(variant)
+    had = (run.get("source_sha"), run.get("cubin_sha"), run.get("arch"))
+    return had == (subject.source_sha, subject.cubin_sha, subject.arch)
