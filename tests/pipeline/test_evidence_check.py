@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from tests.device.plans import make_plan
-from warpwright.pipeline import Exploration, Variant, subject_of
+from warpwright.pipeline import Exploration, Variant, evidence_check, subject_of
 from warpwright.pipeline.committed import line_of
 from warpwright.pipeline.evidence_check import Report, check, renewal
 from warpwright.plan import identified
@@ -19,6 +19,8 @@ from warpwright.record import Evidence, Folder, Judgement, LedgerLine, Subject
 
 METHODS = ("built", "emulated")
 FIGURES: dict[str, Any] = {
+    "gpu-validated": {"asked": "standard", "problems": 20},
+    "benchmarked": {"problems": [{"problem": {"m": 64}}, {"problem": {"m": 4096}}]},
     "built": {"registers": 168, "spill_bytes": 0, "seconds": 1.5},
     "emulated": {
         "runs": 9,
@@ -35,7 +37,7 @@ def result(variant: Variant, method: str, status: str = "correct", origin: str =
     standard = subject.standards.get(method)
     of = Subject(source or subject.source_sha, subject.arch, subject.toolchain, "c" * 64)
     protocol, code = (standard.protocol, standard.code) if standard else (None, "")
-    figures = copy.deepcopy(FIGURES.get(method, {"problems": 20}))
+    figures = copy.deepcopy(FIGURES[method])
     return Evidence(method, status, of, figures, {}, origin, protocol=protocol, judged_by=code)
 
 
@@ -55,7 +57,8 @@ def line(variant: Variant, method: str, status: str = "correct", identity: str =
 def report(
     variant: Variant, *lines: LedgerLine, evidence: tuple[str, ...] = (), others: tuple[LedgerLine, ...] = ()
 ) -> Report:
-    spec = SimpleNamespace(name="mine", evidence=evidence)
+    asked = {"validate": {"problems": "standard"}, "bench": {"problems": [{"m": 4096}]}}
+    spec = SimpleNamespace(name="mine", evidence=evidence, **asked)
     exploration = SimpleNamespace(legal=[variant], variants=[variant], label="c", shipped=True, spec=spec)
     return check(cast(Exploration, exploration), {"mine": list(lines), "others": list(others)})
 
@@ -148,6 +151,44 @@ def test_lines_without_a_variant_are_named_and_fatal(variant: Variant) -> None:
     assert problems(variant, *(line(variant, m) for m in METHODS), others=(former[1],)) == []  # another's business
 
 
+@pytest.fixture
+def founded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of a GPU have runs that come to them."""
+    monkeypatch.setattr(evidence_check, "unfounded", lambda variant, line, runs: "")
+
+
+@pytest.mark.usefixtures("founded")
+@pytest.mark.parametrize(
+    ("method", "figures", "says"),
+    [
+        (
+            "gpu-validated",
+            {"asked": [{"m": 64}]},
+            "validated on [{'m': 64}] problems, and these are asked for: standard",
+        ),
+        ("gpu-validated", {}, "validated on None problems"),
+        ("benchmarked", {"problems": [{"problem": {"m": 64}}]}, "these problems were not timed: [{'m': 4096}]"),
+    ],
+)
+def test_a_line_covers_what_the_configuration_asks(
+    variant: Variant, method: str, figures: dict[str, Any], says: str
+) -> None:
+    lines = [line(variant, each) for each in (*METHODS, method)]
+    assert problems(variant, *lines) == []
+    lines[-1] = dataclasses.replace(lines[-1], evidence=dataclasses.replace(lines[-1].evidence, figures=figures))
+    (complaint,) = report(variant, *lines).complaints
+    assert (complaint.problem, complaint.fatal) == ("not for what the configuration asks", True)
+    assert says in complaint.example
+
+
+def test_a_line_of_a_gpu_without_runs_is_no_evidence(variant: Variant) -> None:
+    lines = [line(variant, each) for each in (*METHODS, "gpu-validated")]
+    (complaint,) = report(variant, *lines).complaints
+    assert (complaint.method, complaint.problem, complaint.fatal) == ("gpu-validated", "not what its runs say", True)
+    assert "no run of it" in complaint.example
+
+
+@pytest.mark.usefixtures("founded")
 def test_a_configuration_says_what_else_is_demanded(variant: Variant) -> None:
     lines = [line(variant, method) for method in METHODS]
     assert problems(variant, *lines, evidence=("gpu-validated",)) == [("gpu-validated", "missing", True)]

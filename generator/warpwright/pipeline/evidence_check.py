@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from warpwright.pipeline.committed import contradiction, line_of
 from warpwright.pipeline.exploration import Exploration, Variant
@@ -21,6 +22,9 @@ from warpwright.pipeline.judging import subject_of
 from warpwright.pipeline.raw_runs import Runs, unfounded
 from warpwright.record import METHODS, STATUSES, LedgerLine, stale_because
 from warpwright.record.reading import ON_DEVICE
+
+if TYPE_CHECKING:
+    from warpwright.spec import Spec
 
 __all__ = ["ALWAYS_REQUIRED", "Complaint", "Report", "check", "renewal"]
 
@@ -91,7 +95,7 @@ def check(
         for method in METHODS:
             if method not in demanded | recorded:
                 continue
-            problem, example = _problem(variant, method, mine[variant.identity], runs)
+            problem, example = _problem(variant, method, mine[variant.identity], runs, exploration.spec)
             if problem:
                 found.setdefault((method, problem), []).append((variant.name, example))
             else:
@@ -147,7 +151,7 @@ def _not_seen(variant: Variant) -> list[tuple[str, str]]:
     return problems
 
 
-def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine], runs: Runs) -> tuple[str, str]:
+def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine], runs: Runs, spec: Spec) -> tuple[str, str]:
     """Return what is wrong with a variant's ledger evidence by one method, and the particulars; "" when it is valid."""
     found = [line for line in lines if line.evidence.method == method]
     if not found:
@@ -167,8 +171,24 @@ def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine], runs: R
         contradictions = [contradiction(line, line_of(variant, own[0])) for line in counting]
         if any(contradictions):
             return "not what was obtained here", next(filter(None, contradictions))
+    lacks = [_lacking(line, spec) for line in counting]
+    if all(lacks):  # one that covers what is asked for will do
+        return "not for what the configuration asks", lacks[0]
     if method in ON_DEVICE:
         founded = [unfounded(variant, line, runs) for line in counting]
         if any(founded):
             return "not what its runs say", next(filter(None, founded))
     return "", ""
+
+
+def _lacking(line: LedgerLine, spec: Spec) -> str:
+    """Say which of the problems that a configuration asks for a line's figures leave out, "" where it is none."""
+    figures = line.evidence.figures
+    if line.evidence.method == "gpu-validated":
+        asked, told = spec.validate["problems"], figures.get("asked")
+        return "" if told == asked else f"it was validated on {told} problems, and these are asked for: {asked}"
+    if line.evidence.method == "benchmarked":
+        timed = [timing["problem"] for timing in figures["problems"]]
+        left = [problem for problem in spec.bench["problems"] if problem not in timed]
+        return f"these problems were not timed: {left}" if left else ""
+    return ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from warpwright.bundle.raw import check_against, check_result
-from warpwright.bundle.results import counting
+from warpwright.bundle.weighing import weigh
 from warpwright.canonical import digest, plain
 from warpwright.pipeline.committed import line_of, other_than
 from warpwright.pipeline.exploration import Variant
@@ -102,13 +102,17 @@ def unfounded(variant: Variant, line: LedgerLine, runs: Runs) -> str:
     try:
         for run in mine:
             check_against(run, variant.plan, codes)
-        due = read_evidence(method, counting(mine, variant.plan, codes))
+        due = read_evidence(method, weigh(mine, _subject(variant), variant.plan, codes[method]))
     except SchemaError as error:
         return f"a run in out/ledger/raw/ cannot be: {error}"
     return other_than(line, line_of(variant, due))
 
 
 def _is_for(run: Mapping[str, Any], variant: Variant) -> bool:
+    return all(run.get(key) == value for key, value in _subject(variant).items())
+
+
+def _subject(variant: Variant) -> dict[str, str]:
+    """What a run says that it is for, and must."""
     subject = subject_of(variant)
-    had = (run.get("source_sha"), run.get("cubin_sha"), run.get("arch"))
-    return had == (subject.source_sha, subject.cubin_sha, subject.arch)
+    return {"source_sha": subject.source_sha, "cubin_sha": subject.cubin_sha, "arch": subject.arch}
