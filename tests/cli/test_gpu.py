@@ -110,6 +110,55 @@ def test_ledger_tells_what_the_device_said(cli: Cli, config: Path, out: Path, de
     assert {(row["evidence"], row["status"]) for row in listed} == {("benchmarked", "correct")}
 
 
+def test_a_line_of_a_gpu_rests_on_the_runs_beside_the_ledger(
+    cli: Cli, config: Path, out: Path, device: list[Folder]
+) -> None:
+    cli("validate", config, "-o", out)
+    cli("bench", config, "-o", out)
+    assert cli("ledger", config, "-o", out).exit_code == 0
+    ci = ("ci", config, "-o", out, "--require", "gpu", "--require", "benchmarked")
+    assert cli(*ci).exit_code == 0, cli(*ci).stderr
+    raw, path = out / "ledger" / "raw" / "small.jsonl", out / "ledger" / "small.jsonl"
+    told, lines = raw.read_text(), path.read_text()
+    runs = [json.loads(text) for text in told.splitlines()]
+    assert {(run["variant"], run["method"]) for run in runs} == {
+        (folder.path.name, method) for folder in device for method in ("gpu-validated", "benchmarked")
+    }
+
+    def refused(exit_code: int, *says: str) -> None:
+        done = cli(*ci)
+        text = " ".join(done.stderr.split())
+        assert done.exit_code == exit_code
+        assert [part for part in says if part not in text] == []
+
+    validated = next(number for number, run in enumerate(runs) if run["method"] == "gpu-validated")
+    timed = next(number for number, run in enumerate(runs) if run["method"] == "benchmarked")
+    for number, method in ((validated, "gpu-validated"), (timed, "benchmarked")):
+        left = [run for other, run in enumerate(runs) if other != number]
+        raw.write_text("".join(json.dumps(run) + "\n" for run in left))
+        refused(1, f"{method} evidence is not what its runs say", "no run of it lies in out/ledger/raw/")
+    faster = json.loads(json.dumps(runs))
+    faster[timed]["samples"]["cold_us"] = [each / 2 for each in faster[timed]["samples"]["cold_us"]]
+    raw.write_text("".join(json.dumps(run) + "\n" for run in faster))
+    refused(1, "benchmarked evidence is not what its runs say", "cold_us")
+    fewer = json.loads(json.dumps(runs))
+    fewer[validated]["problems"].pop()
+    raw.write_text("".join(json.dumps(run) + "\n" for run in fewer))
+    refused(2, f"small.jsonl:{validated + 1}", "the parts of the result come to")
+    raw.unlink()
+    refused(1, "no run of it lies in out/ledger/raw/")
+    raw.write_text(told)
+    values = [json.loads(text) for text in lines.splitlines()]
+    line = next(value for value in values if value.get("method") == "gpu-validated")
+    line["figures"]["relative"] = 0.0
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+    refused(1, "not what its runs say", "it says figures.relative 0.0, and its runs come to")
+    path.write_text(lines)
+    assert cli(*ci).exit_code == 0
+    cli("ledger", config, "-o", out)  # from folders that are as before: the same bytes
+    assert (raw.read_text(), path.read_text()) == (told, lines)
+
+
 def test_show_prints_problems_and_timings(cli: Cli, config: Path, out: Path, device: list[Folder]) -> None:
     cli("validate", config, "-o", out)
     cli("bench", config, "-o", out)

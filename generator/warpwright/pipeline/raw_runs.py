@@ -18,7 +18,7 @@ from warpwright.canonical import digest, plain
 from warpwright.pipeline.committed import line_of, other_than
 from warpwright.pipeline.exploration import Variant
 from warpwright.pipeline.judging import subject_of
-from warpwright.record import METHODS, LedgerError, LedgerLine, read_json, write_text
+from warpwright.record import METHODS, Evidence, LedgerError, LedgerLine, read_json, write_text
 from warpwright.record.reading import ON_DEVICE, read_evidence
 from warpwright.record.schema import SchemaError
 from warpwright.record.strict import parse_json
@@ -80,7 +80,7 @@ def own_runs(variant: Variant) -> dict[tuple[str, str], list[Mapping[str, Any]]]
     for evidence in variant.judgement.valid:
         if evidence.method in ON_DEVICE and evidence.origin == "here":
             stored = read_json(variant.folder.path / METHODS[evidence.method]) or {}
-            runs = [run for run in stored.get("runs", ()) if _is_for(run, variant)]
+            runs = [run for run in stored.get("runs", ()) if _is_for(run, evidence)]
             found[variant.name, evidence.method] = runs
     return found
 
@@ -95,24 +95,24 @@ def merge_runs(recorded: Runs, renewed: Runs, current: Iterable[str] | None = No
 def unfounded(variant: Variant, line: LedgerLine, runs: Runs) -> str:
     """Say why a line of a GPU's method does not follow from the runs, "" where it does."""
     method = line.evidence.method
-    mine = [run for run in runs.get((variant.name, method), ()) if _is_for(run, variant)]
+    mine = [run for run in runs.get((variant.name, method), ()) if _is_for(run, line.evidence)]
     if not mine:
         return "no run of it lies in out/ledger/raw/"
     codes = {name: standard.code for name, standard in subject_of(variant).standards.items()}
     try:
         for run in mine:
             check_against(run, variant.plan, codes)
-        due = read_evidence(method, weigh(mine, _subject(variant), variant.plan, codes[method]))
+        due = read_evidence(method, weigh(mine, _subject(line.evidence), variant.plan, codes[method]))
     except SchemaError as error:
         return f"a run in out/ledger/raw/ cannot be: {error}"
     return other_than(line, line_of(variant, due))
 
 
-def _is_for(run: Mapping[str, Any], variant: Variant) -> bool:
-    return all(run.get(key) == value for key, value in _subject(variant).items())
+def _is_for(run: Mapping[str, Any], evidence: Evidence) -> bool:
+    return all(run.get(key) == value for key, value in _subject(evidence).items())
 
 
-def _subject(variant: Variant) -> dict[str, str]:
+def _subject(evidence: Evidence) -> dict[str, str]:
     """What a run says that it is for, and must."""
-    subject = subject_of(variant)
+    subject = evidence.subject
     return {"source_sha": subject.source_sha, "cubin_sha": subject.cubin_sha, "arch": subject.arch}
