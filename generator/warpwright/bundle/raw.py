@@ -285,6 +285,6 @@ def _compare(told: Any, due: Any, path: str, exact: bool = False) -> None:
         return
     near = told == due
     if not exact and isinstance(due, float) and isinstance(told, (int, float)):
-        near = math.isclose(told, due, rel_tol=1e-4, abs_tol=1.01e-3)
+        near = math.isclose(told, due, rel_tol=1e-5, abs_tol=1.01e-3 if "_us." in path else 1.01e-4)
     if not near:
         raise SchemaError(path, told, f"the parts of the result come to {due!r}")

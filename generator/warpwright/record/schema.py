@@ -143,6 +143,7 @@ def _validated(status: str, found: Validated) -> None:
     named = len(names) == found.correct or found.names is None
     _want("figures.names", names, named, f"the problems that were right are {found.correct}")
     both = (found.names is None) == (found.asked is None)
+    _distinct("figures.asked", found.asked if isinstance(found.asked, list) else [])
     _want("figures.asked", found.asked, both and found.asked != [], "it is there, and not empty, where names are")
     _want("figures.launches", found.launches, found.launches >= found.correct, "each problem is launched at least once")
     if status == "correct":
