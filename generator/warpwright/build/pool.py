@@ -25,7 +25,7 @@ from warpwright.child import child_command
 
 __all__ = ["Compiled", "Pool", "Task"]
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _SHORTEST_LULL_SECONDS = 1.0
 _PATIENCE_SECONDS = 5.0  # for a service to go once its input has ended
 

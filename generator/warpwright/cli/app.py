@@ -17,10 +17,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from warpwright.cli import completion
 from warpwright.cli.terminal import say
 from warpwright.errors import UserError
 
 __all__ = [
+    "AnyOutOption",
     "Commands",
     "ConfigArgument",
     "JobsOption",
@@ -29,6 +31,7 @@ __all__ = [
     "OutOption",
     "WholeConfigArgument",
     "app",
+    "file_to_write",
 ]
 
 #: The help lists commands in this order: the main job, its steps, what they left, the machine, the project.
@@ -119,7 +122,6 @@ app = typer.Typer(
     name="warpwright",
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -130,16 +132,41 @@ ConfigArgument = Annotated[
     str,
     typer.Argument(
         metavar="CONFIG",
+        autocompletion=completion.variants,
         help="A YAML file, or the name of a configuration (quickstart); one variant of it by CONFIG:INDEX or "
         "CONFIG:LABEL, or by its own name or folder.",
     ),
 ]
 WholeConfigArgument = Annotated[
-    str, typer.Argument(metavar="CONFIG", help="A YAML file, or the name of a configuration (quickstart).")
+    str,
+    typer.Argument(
+        metavar="CONFIG",
+        autocompletion=completion.configurations,
+        help="A YAML file, or the name of a configuration (quickstart).",
+    ),
 ]
-OutOption = Annotated[
-    Path, typer.Option("--out", "-o", metavar="DIR", envvar="WARPWRIGHT_OUT", help="Where variants are kept.")
-]
+
+
+def _folder(path: Path) -> Path:
+    """Refuse an output folder that cannot be one, before anything is done. UserError."""
+    there = next((each for each in (path, *path.parents) if each.exists() or each.is_symlink()), path)
+    if not there.is_dir() and (there.exists() or there.is_symlink()):
+        what = "a file" if there.exists() else "a link to nothing"
+        raise UserError(f"--out {path}: {there} is {what}, not a folder; choose another (also by WARPWRIGHT_OUT)")
+    return path
+
+
+def file_to_write(path: Path) -> Path:
+    """Return the path of a file that a command is to write. UserError where a folder has that name, or it has none."""
+    if path.is_dir() or not path.name:
+        raise UserError(f"{path}: a folder; give the name of a file")
+    return path
+
+
+_OUT: Any = {"metavar": "DIR", "envvar": "WARPWRIGHT_OUT", "help": "Where variants are kept."}
+OutOption = Annotated[Path, typer.Option("--out", "-o", callback=_folder, **_OUT)]
+#: The same for a command that has something to say of a folder that cannot be used.
+AnyOutOption = Annotated[Path, typer.Option("--out", "-o", **_OUT)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print data instead of a table.")]
 JobsOption = Annotated[
     int | None,

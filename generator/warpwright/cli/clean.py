@@ -25,7 +25,7 @@ def clean(
     cache: Annotated[bool, typer.Option("--cache", help="Empty the cache of compiled kernels, at once.")] = False,
     out: OutOption = Path("out"),
 ) -> None:
-    """List folders of variants that CONFIG no longer has, or empty the cache.
+    """List folders that CONFIG no longer has, or empty the cache.
 
     With --yes deletes them, except those that hold a kernel edited by hand. The ledger is never touched, and what the
     cache held is compiled again where it is needed.

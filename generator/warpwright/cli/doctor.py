@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from warpwright.cli.app import JsonOption, OutOption, app
+from warpwright.cli.app import AnyOutOption, JsonOption, app
 from warpwright.cli.terminal import print_json, print_table, say
 
 __all__ = ["Finding", "examine"]
@@ -149,7 +149,7 @@ def _torch_device() -> tuple[str, bool]:
 
 
 @app.command()
-def doctor(out: OutOption = Path("out"), as_json: JsonOption = False) -> None:
+def doctor(out: AnyOutOption = Path("out"), as_json: JsonOption = False) -> None:
     """Say what this machine can do, and what is missing.
 
     Exit code: 0 it can plan, generate, build and emulate; 1 something for that is missing. A GPU is not asked for.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warpwright.cli.app import JobsOption, JsonOption, OnlyOption, OutOption, app
+from warpwright.cli import completion
+from warpwright.cli.app import JobsOption, JsonOption, OnlyOption, OutOption, app, file_to_write
 from warpwright.cli.terminal import print_json, print_table, progress, say, status_style
 from warpwright.errors import UserError
 from warpwright.record import Folder
@@ -25,8 +27,20 @@ _COLUMNS = ["variant", "runs", "ways taken", "warp instructions", "per second", 
 @app.command()
 def emulate(
     target: Annotated[
-        str, typer.Argument(metavar="POINT|CONFIG", help="A recorded variant, CONFIG:INDEX, or all of CONFIG.")
+        str,
+        typer.Argument(
+            metavar="POINT|CONFIG",
+            autocompletion=completion.variants,
+            help="A recorded variant, CONFIG:INDEX, or all of CONFIG.",
+        ),
     ],
+    case: Annotated[
+        str, typer.Option("--case", metavar="NAME", help="Run this case alone, as a finding names it; records nothing.")
+    ] = "",
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, max=2**32 - 1, metavar="N", help="With --case: in the schedule of this seed."),
+    ] = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Write a timeline of one CTA (Chrome trace JSON).")
     ] = None,
@@ -53,14 +67,33 @@ def emulate(
     What was built is executed: where kernel.py has changed since, nothing is said of it.
     Exit code: 0 all are correct (with --mutate: no fault goes unnoticed without a reason), 1 some is not, or not built.
     """
+    given = {"--mutate": mutate, "--trace": trace is not None, "--case": bool(case)}
+    alone = [option for option, is_given in given.items() if is_given]
+    _refuse_contradictions(alone, {"--seed": seed is not None, "--explained": explained is not None,
+                                   "--coverage": coverage, "--again": again})  # fmt: skip
     folders = _folders(target, out, only)
-    if trace is not None or mutate:
-        if len(folders) > 1:
-            option = "--mutate" if mutate else "--trace"
-            raise UserError(f"{target}: {len(folders)} variants; {option} is for one: name it, or choose with --only")
-        code = _trace(folders[0], trace) if trace is not None else 0
-        raise typer.Exit(_mutate(folders[0], explained, as_json) if mutate else code)
+    if alone and len(folders) > 1:
+        raise UserError(f"{target}: {len(folders)} variants; {alone[0]} is for one: name it, or choose with --only")
+    if trace is not None:
+        raise typer.Exit(_trace(folders[0], file_to_write(trace), case))
+    if case:
+        raise typer.Exit(_repeat(folders[0], case, seed, as_json))
+    if mutate:
+        raise typer.Exit(_mutate(folders[0], explained, as_json))
     raise typer.Exit(_emulate(folders, again, jobs, as_json, coverage))
+
+
+def _refuse_contradictions(alone: list[str], others: dict[str, bool]) -> None:
+    """Refuse options that would be passed over. UserError names both."""
+    belongs = {"--seed": ("--case",), "--explained": ("--mutate",)}
+    if len(alone) > 1 and set(alone) != {"--trace", "--case"}:
+        raise UserError(f"{alone[0]} and {alone[1]} are two different things to do: give one of them")
+    for option in (option for option, is_given in others.items() if is_given):
+        wanted = belongs.get(option)
+        if wanted and alone != list(wanted):
+            raise UserError(f"{option} is for {wanted[0]} alone")
+        if not wanted and alone:
+            raise UserError(f"{option} is for whole verdicts, not for {alone[0]}: leave one of them out")
 
 
 def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
@@ -135,6 +168,9 @@ def _print(answers: list[tuple[Folder, Any]]) -> None:
             say(f"{status}: {folder.path.name}", style=status_style(status))
             for reason in _reasons(answer.value):
                 say(indent(reason, "  "))
+            for defect in answer.value["figures"]["defects"][:1]:
+                again = f"--case {shlex.quote(defect['case'])} --seed {defect['seed']}"
+                say(f"  see it again: warpwright emulate {shlex.quote(str(folder.path))} {again}")
     seconds = sorted(answer.value["seconds"] for _, answer in answers if answer.value)
     if seconds:
         say(f"{len(seconds)} emulated; seconds on one core: median {seconds[len(seconds) // 2]}, most {seconds[-1]}")
@@ -169,13 +205,37 @@ def _reasons(value: dict[str, Any]) -> list[str]:
     return defects + differences
 
 
-def _trace(folder: Folder, path: Path) -> int:
+def _repeat(folder: Folder, case: str, seed: int | None, as_json: bool) -> int:
+    """Run one case alone and say what it shows; returns the exit code."""
+    from warpwright.emulate.variant import harness
+    from warpwright.emulate.variant.parallel import Answer
+    from warpwright.emulate.variant.places import find_places
+    from warpwright.emulate.variant.repeat import repeat
+
+    verdict = repeat(harness.load(folder.path), case, seed)
+    if verdict.defects:
+        verdict = verdict.located(find_places(folder.path))
+    value = {"status": verdict.status, "figures": verdict.figures, "seconds": round(verdict.seconds, 3),
+             "rate": round(verdict.rate)}  # fmt: skip
+    if as_json:
+        print_json({"variant": folder.path.name, "case": case, "seed": seed, **value})
+    else:
+        _print([(folder, Answer(value))])
+        say("one case says nothing of the others, so nothing was recorded")
+    return 0 if verdict.status == "correct" else 1
+
+
+def _trace(folder: Folder, path: Path, case: str) -> int:
     """Write a timeline and say what its one run showed: 0 where nothing, else 1."""
     from warpwright.emulate.variant import harness
     from warpwright.emulate.variant.places import find_places
+    from warpwright.emulate.variant.repeat import case_names
     from warpwright.emulate.variant.trace import write_trace
 
-    traced = write_trace(harness.load(folder.path), path)
+    subject = harness.load(folder.path)
+    if case and case not in case_names(subject):
+        raise UserError(f"--case {case}: there is no such case; there are {', '.join(case_names(subject))}")
+    traced = write_trace(subject, path, case)
     told = ", ".join(f"{count} of kind {kind}" for kind, count in traced.events.items() if count)
     say(f"{path}: {told or 'no event'}; open it in ui.perfetto.dev or chrome://tracing")
     if traced.verdict.status == "correct":

@@ -10,7 +10,8 @@ import typer
 
 from warpwright import families
 from warpwright.canonical import plain
-from warpwright.cli.app import ConfigArgument, JsonOption, OnlyOption, OutOption, app
+from warpwright.cli import completion
+from warpwright.cli.app import ConfigArgument, JsonOption, OnlyOption, OutOption, app, file_to_write
 from warpwright.cli.terminal import count, print_json, print_table, say
 from warpwright.errors import UserError
 from warpwright.plan.prediction import extents_of
@@ -107,6 +108,7 @@ def explain(
         str,
         typer.Argument(
             metavar="POINT",
+            autocompletion=completion.variants,
             help="CONFIG:INDEX (as `plan` lists them) or CONFIG:LABEL, CONFIG alone where it has one point, or a "
             "recorded variant.",
         ),
@@ -197,7 +199,7 @@ def new(
     if file is None:
         typer.echo(starter, nl=False)
         return
-    if file.exists() and not force:
+    if file_to_write(file).exists() and not force:
         raise UserError(f"{file}: exists already; choose another name, or --force to overwrite it")
     write_text(file, starter)
     say(f"wrote {file}; next: warpwright plan {file}")
@@ -216,5 +218,5 @@ def schema(
     if file is None:
         print_json(json_schema())
         return
-    write_text(file, json.dumps(json_schema(), sort_keys=True, indent=1) + "\n")
+    write_text(file_to_write(file), json.dumps(json_schema(), sort_keys=True, indent=1) + "\n")
     say(f"wrote {file}; in VS Code: # yaml-language-server: $schema={file}")

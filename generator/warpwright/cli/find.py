@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["explore", "find_folder", "find_folders", "find_plan", "find_variants", "obsolete", "recorded"]
 
 _LISTED = 20
+#: Letters from which on a text can be the head of an identity, and digits from which on a number can be one.
+_HEAD, _DIGITS = 4, 6
 _SUFFIXES = (".yaml", ".yml")
 T = TypeVar("T")
 
@@ -45,6 +47,11 @@ class _Typed:
     @property
     def configuration(self) -> bool:
         return bool(self.config or self.directory)
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether only folders are left of it: the file that asked for them is not known, or gone."""
+        return not self.config and self.directory is not None and not origins(self.directory)
 
     def file(self) -> str:
         """Return the configuration's file or shipped name. UserError where its folder does not lead to just one."""
@@ -114,7 +121,7 @@ def find_folder(text: str, out: Path) -> Folder:
         if text and (folder / "plan.json").is_file():
             return Folder(folder if folder.name else folder.absolute())
     typed = _read(text, out)
-    if typed.which and typed.directory:
+    if typed.which and typed.directory and typed.orphaned:
         return _pick(typed.which, typed.directory.parent, typed.directory.name)
     if typed.which:
         found = explore(text, out).variants[0].folder
@@ -133,12 +140,13 @@ def find_variants(text: str, out: Path, only: Sequence[str] | None = ()) -> list
     its file is now, or one that may be obsolete."""
     from warpwright.pipeline import chosen
 
-    if _read(text, out).configuration:
+    typed = _read(text, out)
+    if typed.configuration and not typed.orphaned:
         return [variant.folder for variant in explore(text, out, only).legal]
-    folder = find_folder(text, out)
-    if not chosen(only, folder.path.name, folder.label):
-        raise UserError(f"{text}: --only leaves it out")
-    return [folder]
+    kept = [folder for folder in find_folders(text, out) if chosen(only, folder.path.name, folder.label)]
+    if not kept:
+        raise UserError(f"{text}: --only leaves nothing of it")
+    return kept
 
 
 def find_plan(text: str, out: Path) -> tuple[Plan, Mapping[str, int]]:
@@ -146,7 +154,8 @@ def find_plan(text: str, out: Path) -> tuple[Plan, Mapping[str, int]]:
 
     A configuration of one point stands for that point. UserError when `text` means no plan, or several.
     """
-    if _read(text, out).config:
+    typed = _read(text, out)
+    if typed.configuration and not typed.orphaned:
         exploration = explore(text, out)
         if len(exploration.variants) > 1:
             raise _no_point(exploration, f"{text} has {len(exploration.variants)} points")
@@ -213,6 +222,8 @@ def _point(exploration: Exploration, which: str) -> Variant:
         hits = [variant for variant in variants if str(variant.index) == which.lstrip("0").rjust(1, "0")]
         if hits:
             return hits[0]
+        if len(which) < _DIGITS:  # a number that is out of range must not mean the variant whose identity it begins
+            raise _no_point(exploration, f"{exploration.typed} has no point {which!r}")
     hits = _fitting(which, variants, lambda variant: (variant.name, variant.plan.label, variant.identity))
     if len(hits) == 1:
         return hits[0]
@@ -257,7 +268,7 @@ def _fitting(text: str, things: Iterable[T], names: Callable[[T], tuple[str, str
     ways: tuple[Callable[[str, str, str], bool], ...] = (
         lambda name, label, identity: text == name,
         lambda name, label, identity: text == label,
-        lambda name, label, identity: name.startswith(text) or identity.startswith(text),
+        lambda name, label, identity: name.startswith(text) or (len(text) >= _HEAD and identity.startswith(text)),
         lambda name, label, identity: text in name,
     )
     hits = ([thing for thing, *known in called if fits(*known)] for fits in ways)

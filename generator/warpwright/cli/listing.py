@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from warpwright.cli import completion
 from warpwright.cli.app import JsonOption, OutOption, app
 from warpwright.cli.damage import say_damaged
 from warpwright.cli.origin import explain_origins, level
@@ -44,7 +45,12 @@ Test = Callable[[dict[str, Any]], bool]
 @app.command("list")
 def list_command(
     what: Annotated[
-        str, typer.Argument(metavar="[WHAT]", help="A configuration, or one of its variants; all without.")
+        str,
+        typer.Argument(
+            metavar="[WHAT]",
+            autocompletion=completion.variants,
+            help="A configuration, or one of its variants; all without.",
+        ),
     ] = "",
     where: Annotated[
         list[str] | None,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Annotated, Any
 
 import typer
 
 from warpwright import families
+from warpwright.cli import completion
 from warpwright.cli.app import JsonOption, OutOption, app
 from warpwright.cli.damage import say_damaged
 from warpwright.cli.figures import figure_lines
 from warpwright.cli.listing import judged, notes, summary
 from warpwright.cli.origin import explain_origins, level, origin
-from warpwright.cli.terminal import print_json, say
+from warpwright.cli.terminal import print_json, printable, say
 from warpwright.record import METHODS, Folder, Judgement
 
 __all__: list[str] = []
@@ -23,7 +25,12 @@ __all__: list[str] = []
 @app.command()
 def show(
     variant: Annotated[
-        str, typer.Argument(metavar="VARIANT", help="A recorded variant: its name, label, or the head of one.")
+        str,
+        typer.Argument(
+            metavar="VARIANT",
+            autocompletion=completion.variants,
+            help="A recorded variant: its name, label, or the head of one.",
+        ),
     ],
     out: OutOption = Path("out"),
     as_json: JsonOption = False,
@@ -120,7 +127,7 @@ def _print_results(judgement: Judgement, modes: Sequence[str], edited: bool) -> 
         device = f" on {evidence.gpu['gpu']}" if evidence.gpu.get("gpu") else ""
         typer.echo(f"{evidence.method}: {evidence.status}{device} ({where})")
         for line in (*evidence.reasons(), *figure_lines(evidence, modes)):
-            typer.echo(f"  {line}")
+            typer.echo(indent(printable(line), "  "))
     for line in explain_origins(judgement.valid):
         say(line)
     for evidence, why in judgement.stale:

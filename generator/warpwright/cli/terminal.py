@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 from warpwright.canonical import plain
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
-__all__ = ["Terminal", "count", "print_json", "print_table", "progress", "say", "status_style"]
+__all__ = ["Terminal", "count", "print_json", "print_table", "printable", "progress", "say", "status_style"]
 
 _QUIET_SECONDS = 5.0
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STYLES = {"correct": "green", "degraded": "yellow", "illegal": "dim", "": "dim"}
 
 
@@ -32,12 +36,26 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else ending}"
 
 
-def say(text: str, style: str = "", result: bool = False) -> None:
-    """Print a message for a person, with `text` as it stands (no markup): on stderr, a `result` on stdout."""
+def printable(text: str) -> str:
+    """Return a text without what a terminal would obey: colours, cursor movements and other control characters.
+
+    Messages quote what compilers say and what files from elsewhere hold.
+    """
+    return _CONTROL.sub("", _ESCAPE.sub("", text))
+
+
+def _console(stderr: bool = False) -> Console:
+    """Return where to print. With NO_COLOR nothing is styled at all: bold and dim are codes as well."""
     from rich.console import Console
 
+    plain_text = bool(os.environ.get("NO_COLOR"))
+    return Console(stderr=stderr, highlight=False, color_system=None if plain_text else "auto")
+
+
+def say(text: str, style: str = "", result: bool = False) -> None:
+    """Print a message for a person, with `text` as it stands (no markup): on stderr, a `result` on stdout."""
     sys.stdout.flush()  # where both go to one place, keep them in order
-    Console(stderr=not result, highlight=False, soft_wrap=True).print(text, style=style or None, markup=False)
+    _console(stderr=not result).print(printable(text), style=style or None, markup=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
@@ -59,15 +77,13 @@ def print_table(
     row is one line of aligned plain text, however long, so that grep, sort and awk work. `right` names the columns of
     numbers, `styles` the column that holds a status.
     """
-    cells = [[str(cell) for cell in row] for row in rows]
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
     widths = [max(len(line[index]) for line in [list(columns), *cells]) for index in range(len(columns))]
     if not sys.stdout.isatty():
         for line in [list(columns), *([cell or "-" for cell in row] for row in cells)]:
             sys.stdout.write(_aligned(columns, line, widths, right).rstrip() + "\n")
         return
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    console = _console()
     fits = sum(widths) + 2 * (len(columns) - 1) <= console.width
     if fits or fold:
         console.print(_rich_table(columns, cells, right, styles, fold))
@@ -113,17 +129,24 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
 
     Without a terminal (a CI log) it prints a line every few seconds instead of a bar.
     """
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False)
-    if console.is_terminal and os.environ.get("TERM") != "dumb":
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    console = _console(stderr=True)
+    if total and console.is_terminal and not console.is_dumb_terminal:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
             console=console,
             transient=True,
         )
@@ -131,16 +154,26 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
             task = bar.add_task(title, total=total)
             yield lambda: bar.update(task, advance=1)
         return
-    done, last = 0, time.monotonic()
+    started = last = time.monotonic()
+    done = 0
 
     def step() -> None:
         nonlocal done, last
         done += 1
-        if time.monotonic() - last > _QUIET_SECONDS:
-            last = time.monotonic()
-            say(f"{title}: {done} of {total}")
+        now = time.monotonic()
+        if now - last > _QUIET_SECONDS:
+            last = now
+            left = (now - started) / done * (total - done)
+            say(f"{title}: {done} of {total}, {_clock(now - started)} so far, about {_clock(left)} left")
 
     yield step
+
+
+def _clock(seconds: float) -> str:
+    """Return a duration as a clock shows it: 0:07, 2:30, 1:02:03."""
+    whole = round(seconds)
+    hours, minutes = f"{whole // 3600}:" if whole >= 3600 else "", whole // 60 % 60
+    return f"{hours}{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
 class Terminal:
