@@ -423,3 +423,18 @@ def test_what_is_recorded_here_is_held_to_the_same(folder: Path) -> None:
     assert record_result(validated(folder) | {"gpu": {}}, folder.parents[1]).startswith("gpu.gpu is missing")
     assert "it is for source" in record_result(validated(folder, source_sha="f" * 64), folder.parents[1])
     assert len(recorded(folder)["runs"]) == 1
+
+
+def test_what_was_imported_says_so_for_as_long_as_anything_rests_on_it(folder: Path) -> None:
+    def imported() -> list[bool]:
+        return [found.imported for found in Folder(folder).evidence() if found.method == "gpu-validated"]
+
+    record_result(validated(folder), folder.parents[1])
+    assert imported() == [False]
+    bring(folder, validated(folder))  # the same run
+    assert imported() == [False]
+    bring(folder, validated(folder, time="2026-11-29T13:00:00Z"))
+    assert imported() == [True]
+    record_result(validated(folder, time="2026-11-29T14:00:00Z"), folder.parents[1])
+    assert imported() == [True]
+    assert len(recorded(folder)["here"]) == 2

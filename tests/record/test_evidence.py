@@ -17,8 +17,16 @@ def evidence(method: str, status: str = "correct", subject: Subject = SUBJECT, o
 
 def test_evidence_is_the_strongest_method_passed() -> None:
     for method in LEVELS:
-        judged = judge(SUBJECT, [evidence("built"), evidence(method)])
+        validated = [evidence("gpu-validated")] if method == "benchmarked" else []
+        judged = judge(SUBJECT, [evidence("built"), *validated, evidence(method)])
         assert (judged.evidence, judged.status) == (method, "correct")
+
+
+def test_a_time_of_what_was_not_seen_to_be_right_is_no_level() -> None:
+    for others in ([], [evidence("gpu-validated", "partial")]):
+        judged = judge(SUBJECT, [evidence("built"), *others, evidence("benchmarked")])
+        assert (judged.evidence, judged.status) == ("built", "correct")
+        assert [each.method for each, _ in judged.stale] == [each.method for each in others]
 
 
 def test_nothing_known_is_planned_without_a_status() -> None:

@@ -80,7 +80,7 @@ def import_results(paths: Sequence[Path], out_root: Path) -> Imported:
                 taken.append((path, result, home))
     notes: dict[str, str] = {}
     for path, result, home in taken:
-        notes |= _merge(result, home)
+        notes |= _merge(result, home, here=False)
         imported.merged.append((result["config"], result["variant"], result["method"], result["status"]))
         imported.configs.setdefault(path, set()).add(result["config"])
     imported.notes += filter(None, notes.values())
@@ -88,14 +88,14 @@ def import_results(paths: Sequence[Path], out_root: Path) -> Imported:
 
 
 def record_result(result: Mapping[str, Any], out_root: Path) -> str:
-    """Merge one result into its variant's folder; returns "" or why it is refused."""
+    """Merge one result that was obtained on this machine into its variant's folder; returns "" or why it is refused."""
     try:
         home = _home(result, out_root)
     except SchemaError as error:
         return str(error)
     if isinstance(home, str):
         return home
-    _merge(result, home)
+    _merge(result, home, here=True)
     return ""
 
 
@@ -191,7 +191,7 @@ def _other(what: str, had: Any, now: Any) -> str:
     return f"it is for {what} {str(had)[:12]}, the local build has {str(now)[:12]}; make and run a new bundle"
 
 
-def _merge(result: Mapping[str, Any], home: _Home) -> dict[str, str]:
+def _merge(result: Mapping[str, Any], home: _Home, here: bool) -> dict[str, str]:
     """Write the file of the result's method anew, with this run among those that it has.
 
     Returns what a person should know of it, by what it is about. A file that does not say what it must is kept beside
@@ -207,7 +207,11 @@ def _merge(result: Mapping[str, Any], home: _Home) -> dict[str, str]:
     runs = {digest(run): run for run in [*(found or ()), dict(result)]}
     ordered = sorted(runs.values(), key=lambda run: (run["time"], digest(run)))
     top = weigh(ordered, home.build, home.plan, home.judges.get(method, ""))
-    write_json(path, {**top, "runs": ordered})
+    # Runs that this machine made: of a result that rests on any other it is said that it was imported.
+    before = (known or {}).get("here", ()) if found else ()
+    own = {each for each in before if each in runs} | ({digest(result)} if here else set())
+    imported = any(each not in own for each, run in runs.items() if run.get("source_sha") == home.build["source_sha"])
+    write_json(path, {**top, "imported": imported, "here": sorted(own), "runs": ordered})
     partial = top["status"] == PARTIAL
     notes[f"partial {path}"] = f"{folder.path.name}: {method} is {PARTIAL}: {top['diagnosis']}" if partial else ""
     return notes
@@ -215,8 +219,8 @@ def _merge(result: Mapping[str, Any], home: _Home) -> dict[str, str]:
 
 def _runs(known: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
     """The runs that a file keeps; None where they are none. Those of an older version are kept as they are."""
-    runs: Any = (known or {}).get("runs", [])
-    if not isinstance(runs, list):
+    runs, here = (known or {}).get("runs", []), (known or {}).get("here", [])
+    if not isinstance(runs, list) or not (isinstance(here, list) and all(isinstance(each, str) for each in here)):
         return None
     for run in runs:
         try:

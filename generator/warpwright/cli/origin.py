@@ -13,12 +13,12 @@ __all__ = ["explain_origins", "level", "mark", "origin"]
 
 
 def origin(evidence: Evidence) -> str:
-    """Return `here`, `imported` (from a GPU, and this machine has none) or `ledger`."""
+    """Return `here`, `imported` (from a GPU of another machine, as far as is known) or `ledger`."""
     from warpwright.pipeline import on_gpu
 
     if evidence.origin == "ledger":
         return "ledger"
-    return "imported" if evidence.gpu and not on_gpu.at_hand() else "here"
+    return "imported" if evidence.imported or (evidence.gpu and not on_gpu.at_hand()) else "here"
 
 
 def mark(evidence: Evidence) -> str:
@@ -44,7 +44,7 @@ def explain_origins(found: Iterable[Evidence]) -> Sequence[str]:
         on = f" on {device}" if device else ""
         words = {
             "ledger": f"ledger: obtained elsewhere{on} for exactly this source, as the committed ledger says",
-            "imported": f"imported: obtained{on} and brought here by `warpwright import`; this machine has no GPU",
+            "imported": f"imported: obtained{on} and brought here by `warpwright import`",
         }
         if where in words:
             lines[mark(evidence)] = words[where]

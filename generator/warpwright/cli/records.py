@@ -18,6 +18,7 @@ from warpwright.cli.listing import judged, notes, summary
 from warpwright.cli.origin import explain_origins, level, origin
 from warpwright.cli.terminal import print_json, printable, say
 from warpwright.record import METHODS, Folder, Judgement
+from warpwright.record.schema import PARTIAL
 
 __all__: list[str] = []
 
@@ -131,7 +132,8 @@ def _print_results(judgement: Judgement, modes: Sequence[str], edited: bool) -> 
     for line in explain_origins(judgement.valid):
         say(line)
     for evidence, why in judgement.stale:
-        typer.echo(f"{evidence.method}: stale, was {evidence.status}: {why}")
+        was = "" if evidence.status == PARTIAL else "stale, was "
+        typer.echo(f"{evidence.method}: {was}{evidence.status}: {why}")
 
 
 def _warps(role: dict[str, Any]) -> str:

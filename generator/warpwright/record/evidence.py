@@ -107,6 +107,7 @@ class Evidence:
     diagnosis: str = ""
     protocol: int | None = None
     judged_by: str = ""
+    imported: bool = False  # some of its runs were brought here by `warpwright import`
 
     def reasons(self) -> list[str]:
         """Say why the result is not `correct`: the diagnosis, the failure, or every finding."""
@@ -167,13 +168,15 @@ def judge(subject: Subject, found: Iterable[Evidence]) -> Judgement:
     for evidence in found:
         reason = stale_because(evidence, subject)
         if not reason and evidence.status not in STATUSES:  # partial: no verdict
-            reason = evidence.diagnosis
+            reason = evidence.diagnosis or evidence.status
         if reason:
             stale.append((evidence, reason))
         elif _counts_before(evidence, valid.get(evidence.method)):
             valid[evidence.method] = evidence
     verdicts = [evidence.status for evidence in valid.values()]
     passed = [name for name in LEVELS if name in valid and valid[name].status in ("correct", "degraded")]
+    if "gpu-validated" not in passed:  # a time alone does not say that what was timed is right
+        passed = [name for name in passed if name != "benchmarked"]
     return Judgement(
         evidence=passed[-1] if passed else PLANNED,
         status=min(verdicts, key=STATUSES.index, default=""),

@@ -48,4 +48,5 @@ def read_evidence(method: str, value: Mapping[str, Any], origin: str = "here") -
         diagnosis=told.diagnosis or "",
         protocol=value.get("protocol"),
         judged_by=value.get("judged_by") or value.get("emulator") or "",
+        imported=value.get("imported") is True,
     )
