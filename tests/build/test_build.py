@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from warpwright.build import Artifact, BuildJob, Failure, ToolchainError, build, read_artifact, toolchain
+from warpwright.build import Artifact, BuildJob, Failure, Unbuilt, build, read_artifact, toolchain
 from warpwright.build.builder import _listings, _Run
 from warpwright.build.cache import Cache
 from warpwright.build.resources import ToolError
@@ -158,6 +158,9 @@ def test_failures_stay_their_own(plan: Plan, source: str, tmp_path: Path, shared
         "dsl": f"{head}@cute.jit\ndef gemm():\n    cute.arch.mbarrier_wait(None, 0)\n{tail}\nENTRY = gemm\n",
         "entry": head,
         "exit": f"{head}raise SystemExit(0)",
+        "gone": f"{head}os._exit(0)",
+        "killed": f"{head}os.kill(os.getpid(), 9)",
+        "full": f"{head}raise OSError(28, 'No space left on device')",
         "sound": source + "\n# sound\n",
     }
     jobs = [BuildJob(text, plan, tmp_path / name) for name, text in sources.items()]
@@ -165,23 +168,24 @@ def test_failures_stay_their_own(plan: Plan, source: str, tmp_path: Path, shared
         (tmp_path / "syntax").mkdir(exist_ok=True)
         (tmp_path / "syntax" / stale).write_text("of an earlier source")
     finished: list[int] = []
-    artifacts = dict(
-        zip(
-            sources,
-            build(jobs, 2, lambda done, total, _: finished.append(done), timeout=4.0, cache=shared_cache),
-            strict=True,
-        )
-    )
+    outcomes = build(jobs, 2, lambda done, total, _: finished.append(done), timeout=4.0, cache=shared_cache)
+    artifacts = dict(zip(sources, outcomes, strict=True))
     assert finished == list(range(1, len(jobs) + 1))
     assert artifacts["sound"].status is None
+    undone = {name: artifacts.pop(name) for name in ("hang", "gone", "killed", "full")}
+    assert {name: outcome.why for name, outcome in undone.items()} == {
+        "hang": "the compile was not done after 4 s and was ended",
+        "gone": "the compiled files could not be read: [Errno 2] No such file or directory: 'kernel.ptx'",
+        "killed": "the compiler process died by SIGKILL",
+        "full": "OSError: [Errno 28] No space left on device",
+    }
+    assert not any((tmp_path / name).exists() for name in undone)
     failures = {name: a.failure for name, a in artifacts.items() if name != "sound"}
     assert all(artifacts[name].status == "compile_failed" for name in failures)
     assert failures["abort"].reason == "signal"
     assert "SIGABRT" in failures["abort"].detail
     assert "about to abort" in (tmp_path / "abort" / "compile.log").read_text()
     assert "SIGSEGV" in failures["crash"].detail
-    assert failures["hang"].reason == "timeout"
-    assert not failures["hang"].final
     assert failures["syntax"].reason == "error"
     assert failures["syntax"].detail == "SyntaxError: invalid syntax (kernel.py, line 1)"
     assert {p.name for p in (tmp_path / "syntax").iterdir()} == {"kernel.py", "compile.log", "build.json"}
@@ -195,9 +199,8 @@ def test_a_dead_service_costs_only_what_was_running(plan: Plan, source: str, tmp
     killer = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n"
     jobs = [BuildJob(killer, plan, tmp_path / "killer"), BuildJob(source, plan, tmp_path / "sound")]
     lost, sound = build(jobs, 1, cache=Cache(tmp_path / "cache"))
-    assert lost.failure
-    assert lost.failure.reason == "lost"
-    assert not lost.failure.final
+    assert lost == Unbuilt("the build service died while this was being compiled")
+    assert not (tmp_path / "killer").exists()
     assert sound.status is None
 
 
@@ -210,7 +213,8 @@ def test_code_that_cannot_be_disassembled_fails_alone(built: tuple[Artifact, Pat
 
 
 def test_final_failures_are_not_tried_again(plan: Plan, tmp_path: Path, no_compile: None) -> None:
-    """A source error stands as long as its key does; what a slow or full machine did is tried again."""
+    """A source error stands as long as its key does; what a slow or full machine did is not recorded, and where an
+    earlier version did record it, is tried again."""
     job, cache = BuildJob("def gemm(:\n", plan, tmp_path / "v"), Cache(tmp_path / "cache")
     run = _Run([job], toolchain.current(), cache, None)
     ((task,),) = run.finish_known().values()
@@ -287,8 +291,9 @@ def test_a_service_that_cannot_start_is_a_clear_error(
     python.write_text("#!/bin/sh\necho 'ImportError: broken DSL' >&2\nexit 1\n")
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
-    with pytest.raises(ToolchainError, match="broken DSL"):
-        build([BuildJob("", plan, tmp_path / "v")], 1, cache=Cache(tmp_path / "cache"))
+    (outcome,) = build([BuildJob("", plan, tmp_path / "v")], 1, cache=Cache(tmp_path / "cache"))
+    assert isinstance(outcome, Unbuilt)
+    assert outcome.why.startswith("the build service did not start: ImportError: broken DSL")
     assert not (tmp_path / "v").exists()
 
 

@@ -13,6 +13,7 @@ from warpwright import cpu
 from warpwright.build import Artifact
 from warpwright.build.host_code import level_of_code, needed_level
 from warpwright.build.linking import link_library
+from warpwright.build.trouble import MachineError
 from warpwright.device.launch import LaunchError, load_function
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="levels are those of x86-64")
@@ -57,7 +58,7 @@ def test_the_highest_level_counts_wherever_it_stands(tmp_path: Path) -> None:
 def test_an_object_without_code_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty.s").write_text("")
     subprocess.run(["as", str(tmp_path / "empty.s"), "-o", str(tmp_path / "empty.o")], check=True)
-    with pytest.raises(LookupError, match=r"empty\.o: objdump finds no code"):
+    with pytest.raises(MachineError, match=r"empty\.o: objdump finds no code"):
         needed_level(tmp_path / "empty.o")
 
 

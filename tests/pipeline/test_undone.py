@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 from pathlib import Path
@@ -15,7 +16,7 @@ from warpwright.emulate.variant import parallel
 from warpwright.emulate.variant.parallel import Answer
 from warpwright.pipeline import emulating, evidence_check
 from warpwright.pipeline.committed import line_of
-from warpwright.record import write_ledger
+from warpwright.record import Folder, write_ledger
 
 
 def test_a_variant_that_cannot_be_emulated_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,6 +39,70 @@ def test_a_variant_that_cannot_be_emulated_is_no_success(tmp_path: Path, monkeyp
     report = evidence_check.check(second, pipeline.ledgers(tmp_path / "out"))
     assert not report.passed
     assert "ended with code 1" in str(report.complaints[0])
+
+
+class Notes(pipeline.Silent):
+    def __init__(self) -> None:
+        self.told: list[tuple[str, bool]] = []
+
+    def note(self, text: str, bad: bool = False) -> None:
+        self.told.append((text, bad))
+
+
+def test_what_the_machine_cannot_build_is_no_verdict_and_the_next_run_heals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a cache, too, which is told and hinders nothing."""
+    monkeypatch.setenv("WARPWRIGHT_CACHE", "/dev/null/cache")
+    first = explore(tmp_path, "a.yaml", "first")
+    notes = Notes()
+    with monkeypatch.context() as without:
+        without.setattr("warpwright.build.pool.child_command", lambda *_: ["/bin/false"])
+        pipeline.advance(first, STEPS, notes)
+    (variant,) = first.variants
+    assert variant.undone["build"].startswith("the build service did not start")
+    assert notes.told == [(f"not built: {variant.name}: {variant.undone['build']}", True)]
+    assert pipeline.exit_code(first.variants) == 1
+    assert (variant.status, variant.judgement.evidence) == ("", "planned")
+    assert not (variant.folder.path / "build.json").exists()
+    second, notes = explore(tmp_path, "a.yaml", "first"), Notes()
+    pipeline.advance(second, STEPS, notes)
+    assert second.variants[0].status == "correct"
+    assert pipeline.exit_code(second.variants) == 0
+    ((told, bad),) = notes.told
+    assert told.startswith("the cache keeps nothing, which costs time alone: /dev/null/cache/kernels/")
+    assert told.endswith(": Not a directory")
+    assert not bad
+    monkeypatch.setattr("warpwright.build.pool.child_command", lambda *_: ["/bin/false"])
+    third = explore(tmp_path, "a.yaml", "first")
+    pipeline.advance(third, STEPS, again=("build",))
+    assert third.variants[0].status == "correct"  # what is recorded stays
+    assert pipeline.exit_code(third.variants) == 1
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
+def test_what_the_machine_cannot_render_is_no_verdict(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exploration = pipeline.plan("quickstart", tmp_path, ["c1x1-s6"])
+    first, second = exploration.legal
+    write, notes = Folder.write, Notes()
+
+    def fails(folder: Folder, name: str, value: Any) -> None:
+        if folder == first.folder:
+            raise error
+        write(folder, name, value)
+
+    monkeypatch.setattr(Folder, "write", fails)
+    pipeline.advance(exploration, ("render",), notes)
+    assert (first.status, first.source, list(first.undone)) == ("", "", ["render"])
+    assert second.source
+    assert second.undone == {}
+    (told,) = notes.told
+    assert told[0].startswith(f"not rendered: {first.name}: ")
+    assert pipeline.exit_code(exploration.variants) == 1
+    with pytest.raises(type(error)):  # of none that can be rendered there is no run
+        pipeline.advance(pipeline.plan("quickstart", tmp_path, [first.name]), ("render",))
 
 
 def test_a_verdict_is_for_the_plan_it_was_compared_with(tmp_path: Path) -> None:

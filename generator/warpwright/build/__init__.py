@@ -5,7 +5,7 @@
 Every out_dir gets kernel.py, kernel.ptx, kernel.cubin, kernel.o, kernel.so, compile.log and, last, build.json.
 """
 
-from warpwright.build.artifact import Artifact, Failure, Finding, read_artifact
+from warpwright.build.artifact import Artifact, Failure, Finding, Unbuilt, read_artifact
 from warpwright.build.builder import BuildJob, build
 from warpwright.build.toolchain import Toolchain, ToolchainError
 
@@ -16,6 +16,7 @@ __all__ = [
     "Finding",
     "Toolchain",
     "ToolchainError",
+    "Unbuilt",
     "build",
     "read_artifact",
 ]

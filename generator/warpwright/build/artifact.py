@@ -14,7 +14,7 @@ from warpwright.errors import naming
 from warpwright.scratch import beside
 from warpwright.sealed import DamagedError, load_record, seal
 
-__all__ = ["COMPILED_FILES", "Artifact", "Failure", "Finding", "read_artifact", "write_file"]
+__all__ = ["COMPILED_FILES", "Artifact", "Failure", "Finding", "Unbuilt", "read_artifact", "write_file"]
 
 #: Files of a successful build beside build.json and kernel.py; the object is for callers that link statically.
 COMPILED_FILES = ("kernel.ptx", "kernel.cubin", "kernel.o", "kernel.so", "compile.log")
@@ -39,10 +39,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no kernel. `reason` is one of error (the source or the compiler refused), signal (the
-    compiler process died), timeout, lost (the build service itself died).
+    """Why there is no kernel. `reason` is one of error (the source or the compiler refused), signal (the compiler
+    process died of it), machine (it could not be compiled here and now: see `trouble`).
 
-    Errors and compiler aborts repeat for the same key; the others are tried again.
+    The first two repeat for the same key, and are recorded; the last never is.
     """
 
     reason: str
@@ -50,7 +50,14 @@ class Failure:
 
     @property
     def final(self) -> bool:
-        return self.reason == "error" or (self.reason == "signal" and "SIGKILL" not in self.detail)
+        return self.reason in ("error", "signal")
+
+
+@dataclass(frozen=True)
+class Unbuilt:
+    """What the machine could not do for a variant: no verdict. `why` is for people."""
+
+    why: str
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import math
@@ -17,13 +18,17 @@ from typing import Any
 
 from warpwright.build.arguments import stand_ins
 from warpwright.build.host_code import for_any_cpu, needed_level
-from warpwright.build.launch_capture import CaptureError, HostError, HostFunction, default_values
+from warpwright.build.launch_capture import CaptureError, HostError, HostFunction, NotLinkedError, default_values
 from warpwright.build.linking import link_library
 from warpwright.build.ptx_census import ptx_census
-from warpwright.build.resources import resource_usage
+from warpwright.build.resources import elf_size, resource_usage
+from warpwright.build.trouble import MachineError, of_the_machine
 from warpwright.plan.types import Argument
 
-__all__ = ["OPTIONS", "compile_folder"]
+__all__ = ["MACHINE", "OPTIONS", "compile_folder"]
+
+#: Exit code of a child that ended for what the machine could not do: EX_TEMPFAIL of sysexits.h.
+MACHINE = 75
 
 #: Options of cute.compile. Without remarks{ptx}, whose source locations make the compile half as long again; what
 #: ptxas would remark (spills, setmaxnreg ignored, waits added between MMAs) shows in the SASS.
@@ -72,6 +77,8 @@ def _captured_launch(
     extents = {name: _EXTENT for a in arguments for name in a.shape}
     try:
         launches = HostFunction(folder / "kernel.o", symbol, parameters)(default_values(arguments, extents))
+    except NotLinkedError as error:
+        raise MachineError(str(error)) from None
     except (CaptureError, HostError) as error:
         return {"error": str(error)}
     return {
@@ -134,13 +141,24 @@ def _compile(folder: Path, options: str, plan: Mapping[str, Any], arguments: lis
     compiled.export_to_c(str(folder / "kernel.o"), function_name=plan["symbol"], export_only_tvm_ffi_symbols=True)
     level = needed_level(folder / "kernel.o")
     link_library(folder / "kernel.o", folder / "kernel.so", level)
+    _whole(folder)
     return module, level
+
+
+def _whole(folder: Path) -> None:
+    """Raise MachineError where the compiler, which does not always say so, wrote its files in part."""
+    cubin = (folder / "kernel.cubin").read_bytes()
+    if not cubin or len(cubin) != elf_size(cubin) or cubin not in (folder / "kernel.o").read_bytes():
+        raise MachineError("kernel.cubin was written in part: it is not what kernel.o holds")
+    if not (folder / "kernel.ptx").read_bytes().rstrip(b"\0\n ").endswith(b"}"):
+        raise MachineError("kernel.ptx was written in part: it does not end")
 
 
 def compile_folder(folder: Path, options: str = OPTIONS) -> int:
     """Compile kernel.py of `folder` as plan.json says; return the exit code of the child.
 
-    0: kernel.ptx, kernel.cubin, kernel.o, kernel.so and facts.json are there. 1: error.txt says why not.
+    0: kernel.ptx, kernel.cubin, kernel.o, kernel.so and facts.json are there. 1: not so, and error.txt says why.
+    MACHINE: nor then, but that is not the kernel's doing (`trouble`), and error.txt may be missing.
     """
     started = time.monotonic()
     try:
@@ -155,5 +173,6 @@ def compile_folder(folder: Path, options: str = OPTIONS) -> int:
         return 0
     except BaseException as error:  # a kernel module may raise anything, SystemExit included
         traceback.print_exc()
-        (folder / "error.txt").write_text(f"{type(error).__name__}: {error}")
-        return 1
+        with contextlib.suppress(OSError):
+            (folder / "error.txt").write_text(f"{type(error).__name__}: {error}")
+        return MACHINE if of_the_machine(error) else 1

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from warpwright.build.toolchain import tool
+from warpwright.build.trouble import MachineError
 from warpwright.cpu import LEVELS
 
 __all__ = ["for_any_cpu", "level_of_code", "needed_level"]
@@ -78,12 +79,12 @@ def level_of_code(listing: str) -> str:
 def needed_level(object_path: Path) -> str:
     """Return the level of CPUs that an object's code needs, "" on machines without levels (4 ms).
 
-    Raises LookupError where there is no code, OSError and subprocess.SubprocessError where objdump does not run.
+    Raises MachineError where there is no code, OSError and subprocess.SubprocessError where objdump does not run.
     """
     if platform.machine() != "x86_64":
         return ""
     command = [tool("objdump"), "--disassemble", "--wide", str(object_path)]
     listing = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True).stdout
     if not _LINE.search(listing):
-        raise LookupError(f"{object_path.name}: objdump finds no code in it")
+        raise MachineError(f"{object_path.name}: objdump finds no code in it")
     return level_of_code(listing)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,17 @@ from warpwright.build.ptx_census import kernel_parameters
 from warpwright.dtypes import DTYPES, dtype
 from warpwright.plan.types import Argument, Plan
 
-__all__ = ["CaptureError", "HostError", "HostFunction", "Launch", "TensorValue", "capture", "default_values", "link"]
+__all__ = [
+    "CaptureError",
+    "HostError",
+    "HostFunction",
+    "Launch",
+    "NotLinkedError",
+    "TensorValue",
+    "capture",
+    "default_values",
+    "link",
+]
 
 _CUDA = 2  # DLPack device type
 _MAX_KERNELS, _MAX_LAUNCHES, _MAX_PARAMETERS, _PARAMETER_BYTES = 16, 16, 64, 4352  # as in launch_stub.c
@@ -29,6 +40,10 @@ _SHARED_LIMIT = 232_448
 
 class CaptureError(RuntimeError):
     """The host function could not be linked or run."""
+
+
+class NotLinkedError(CaptureError):
+    """The machine could not link the host function or load it: that is nothing of the function's."""
 
 
 class HostError(RuntimeError):
@@ -135,23 +150,36 @@ def link(object_path: Path, library: Path) -> None:
     """Link a host function with the stub into `library`, which HostFunction takes in place of the object."""
     try:
         link_with_stub(object_path, library)
-    except LinkError as error:
-        raise CaptureError(str(error)) from None
+    except (LinkError, OSError) as error:
+        raise NotLinkedError(str(error)) from None
 
 
 def _load(object_path: Path) -> ctypes.CDLL:
-    with scratch.folder("capture") as folder:
-        library = object_path
-        if object_path.suffix != ".so":
+    if object_path.suffix != ".so":
+        with _folder() as folder:
             library = Path(folder) / "capture.so"
             link(object_path, library)
-        try:
-            return ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_LOCAL)
-        except OSError as error:
-            raise CaptureError(
-                f"{object_path.name} imports a function that warpwright/build/launch_stub.c does not stand in for; "
-                f"add it there: {error}"
-            ) from None
+            return _opened(library, object_path)
+    return _opened(object_path, object_path)
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return scratch.folder("capture")
+    except OSError as error:
+        raise NotLinkedError(str(error)) from None
+
+
+def _opened(library: Path, object_path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    except OSError as error:
+        if "undefined symbol" not in str(error):
+            raise NotLinkedError(f"{object_path.name} could not be loaded: {error}") from None
+        raise CaptureError(
+            f"{object_path.name} imports a function that warpwright/build/launch_stub.c does not stand in for; "
+            f"add it there: {error}"
+        ) from None
 
 
 def _pack(value: TensorValue | int | float, keep: list[object]) -> _Any:

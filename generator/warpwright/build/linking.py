@@ -11,14 +11,15 @@ from pathlib import Path
 
 from warpwright import scratch
 from warpwright.build.toolchain import tool
+from warpwright.build.trouble import MachineError
 
 __all__ = ["LinkError", "compiled_stub", "link_library", "link_with_stub"]
 
 _STUB = Path(__file__).with_name("launch_stub.c")
 
 
-class LinkError(RuntimeError):
-    """The linker or the C compiler refused; the text has the command and its words."""
+class LinkError(MachineError):
+    """The linker or the C compiler failed: the text has the command and its words."""
 
 
 def _run(*command: str) -> None:

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,9 @@ from typing import Any
 
 from warpwright import scratch
 from warpwright.build.artifact import COMPILED_FILES, Failure
-from warpwright.build.compile import OPTIONS
+from warpwright.build.compile import MACHINE, OPTIONS
 from warpwright.build.toolchain import ToolchainError
+from warpwright.build.trouble import has_room, of_the_kernel, words_of_the_machine
 from warpwright.child import child_command
 
 __all__ = ["Compiled", "Pool", "Task"]
@@ -96,6 +98,7 @@ class Pool:
         Raises ToolchainError where the service cannot start at all.
         """
         waiting, running = list(enumerate(tasks)), dict[int, Task]()
+        again = set[int]()
         while waiting or running:
             service = self._service or self._start()
             self._fill(service, waiting, running)
@@ -109,7 +112,12 @@ class Pool:
                 for number, task in lost.items():
                     yield self._collect(number, task, {"end": "lost", "code": 0})
                 continue
-            done = self._collect(answer["id"], running.pop(answer["id"]), answer)
+            number, task = answer["id"], running.pop(answer["id"])
+            done = self._collect(number, task, answer)
+            if done.failure and done.failure.final and number not in again:  # a verdict must repeat
+                again.add(number)
+                waiting.append((number, task))
+                continue
             if done.failure is None:
                 self._lull = max(self._lull, 2 * done.facts["seconds"])
             self._fill(service, waiting, running)  # first, as the caller may take its time over what it gets
@@ -118,7 +126,10 @@ class Pool:
     def _fill(
         self, service: subprocess.Popen[bytes], waiting: list[tuple[int, Task]], running: dict[int, Task]
     ) -> None:
-        """Hand out work until every worker has some; a dead service is left for the next answer to find."""
+        """Hand out work until every worker has some; a dead service is left for the next answer to find.
+
+        What cannot be written down for the service is handed out all the same: it ends without a reason.
+        """
         while waiting and len(running) < self._workers:
             number, task = waiting.pop(0)
             running[number] = task
@@ -181,9 +192,10 @@ class Pool:
     def _send(self, service: subprocess.Popen[bytes], number: int, task: Task) -> None:
         folder = self._job_folder(number)
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        (folder / "kernel.py").write_text(task.source)
-        (folder / "plan.json").write_text(task.plan)
+        with contextlib.suppress(OSError):
+            folder.mkdir()
+            (folder / "kernel.py").write_text(task.source)
+            (folder / "plan.json").write_text(task.plan)
         assert service.stdin
         request = {"id": number, "folder": str(folder), "timeout": self._timeout, "options": task.options}
         service.stdin.write(json.dumps(request).encode() + b"\n")
@@ -193,33 +205,51 @@ class Pool:
         folder = self._job_folder(number)
         log = _ANSI.sub("", _read(folder / "compile.log").replace(f"{folder}{os.sep}", ""))
         try:
-            failure = self._failure(folder, answer)
+            failure = self._failure(folder, answer, log)
             if failure:
                 return Compiled(task.key, log, {}, {}, failure)
             files = {name: (folder / name).read_bytes() for name in COMPILED_FILES if name != "compile.log"}
             facts = json.loads(_read(folder / "facts.json"))
             return Compiled(task.key, log, {**files, "compile.log": log.encode()}, facts, None)
         except (OSError, ValueError) as error:
-            return Compiled(task.key, log, {}, {}, Failure("lost", f"the compiled files could not be read: {error}"))
+            why = f"the compiled files could not be read: {error}".replace(f"{folder}{os.sep}", "")
+            return Compiled(task.key, log, {}, {}, _machine(why))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _failure(self, folder: Path, answer: dict[str, Any]) -> Failure | None:
+    def _failure(self, folder: Path, answer: dict[str, Any], log: str) -> Failure | None:
+        """What a compile that ended says (`trouble`), None where there is a kernel."""
         end, code = answer["end"], answer["code"]
         if end == "exit" and code == 0:
             return None
         if end == "timeout":
-            return Failure("timeout", f"not done after {self._timeout:g} s; it was killed")
+            return _machine(f"the compile was not done after {self._timeout:g} s and was ended")
         if end == "lost":
-            return Failure("lost", "the build service died while this was being compiled; build again")
-        if end == "signal":
-            try:
-                name = signal.Signals(code).name
-            except ValueError:
-                name = f"signal {code}"
-            return Failure("signal", f"the compiler process died by {name}")
+            return _machine("the build service died while this was being compiled")
+        if end == "refused":
+            return _machine(f"no process could be started for the compile: {os.strerror(code)}")
         error = _ANSI.sub("", _read(folder / "error.txt")).replace(f"{folder}{os.sep}", "").strip()
-        return Failure("error", error or f"the compiler process ended with exit code {code}")
+        if end == "signal":
+            error = f"the compiler process died by {_name(code)}"
+            ours = not of_the_kernel(code)
+        else:
+            ours = code == MACHINE or not error
+        room = has_room(folder)
+        if room and not ours and not words_of_the_machine(error, log):
+            return Failure(end if end == "signal" else "error", error)
+        where = "" if room else f"; there is no room in {tempfile.gettempdir()} (TMPDIR chooses another place)"
+        return _machine(f"{error or f'the compiler process ended with exit code {code} and no message'}{where}")
+
+
+def _machine(why: str) -> Failure:
+    return Failure("machine", why)
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _read(path: Path) -> str:

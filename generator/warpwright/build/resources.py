@@ -13,16 +13,18 @@ from pathlib import Path
 
 from warpwright import scratch
 from warpwright.build.toolchain import tool
+from warpwright.build.trouble import MachineError
 
-__all__ = ["Resources", "ToolError", "disassemble", "machine_code", "resource_usage"]
+__all__ = ["Resources", "ToolError", "disassemble", "elf_size", "machine_code", "resource_usage"]
 
 #: From sm_90 on the driver keeps this much shared memory of each block for itself, and the tools count it as static.
 RESERVED_SHARED_BYTES = 1024
 _EXECUTABLE = 0x4  # ELF section flag
+_NOBITS = 8  # type of an ELF section without bytes in the file
 _ADDRESS = re.compile(r"\s*/\*([0-9a-f]{4,})\*/")
 
 
-class ToolError(RuntimeError):
+class ToolError(MachineError):
     """A disassembler failed or wrote something that cannot be understood."""
 
 
@@ -85,6 +87,18 @@ def machine_code(cubin: bytes) -> dict[str, bytes]:
     if not code:
         raise ToolError("the cubin should hold the code of a kernel, it holds none")
     return code
+
+
+def elf_size(data: bytes) -> int:
+    """Return how long a 64-bit ELF file is by its own header and tables, 0 where these are not there."""
+    try:
+        heads, sections = struct.unpack_from("<QQ", data, 0x20)
+        head_size, head_count, size, count = struct.unpack_from("<HHHH", data, 0x36)
+        found = [struct.unpack_from("<IIQQQQ", data, sections + index * size) for index in range(count)]
+    except (struct.error, OverflowError):
+        return 0
+    ends = [start + length for _, kind, _, _, start, length in found if kind != _NOBITS]
+    return int(max(heads + head_size * head_count, sections + size * count, *ends))
 
 
 def disassemble(cubins: Sequence[bytes], arch: str) -> list[dict[str, str]]:

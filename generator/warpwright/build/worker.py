@@ -5,16 +5,15 @@ import, which costs half a second, is shared by forking. The service is a progra
 warpwright.build.worker SCRATCH) that reads one JSON request a line and answers one line when that child has ended:
 
     {"id": 7, "folder": "/tmp/x", "timeout": 120, "options": "--keep-ptx"}
-    ->  {"id": 7, "end": "exit" | "signal" | "timeout", "code": 0}
+    ->  {"id": 7, "end": "exit" | "signal" | "timeout" | "refused", "code": 0}
 
 A folder holds kernel.py and plan.json; the child leaves kernel.ptx, kernel.cubin, kernel.o, kernel.so, compile.log and
-facts.json there, or error.txt. End of input ends the service and every child.
+facts.json there, or error.txt; `refused` has the errno of a fork. End of input ends the service and every child.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -30,8 +29,8 @@ from typing import Any
 
 from warpwright.build.compile import compile_folder
 from warpwright.build.linking import compiled_stub
+from warpwright.child import die_with_parent
 
-_PR_SET_PDEATHSIG = 1
 #: What cute.compile would import in every child.
 _IMPORTED_LATE = ("cutlass.cute._tvm_ffi_args_spec_converter", "cutlass.cutlass_dsl.tvm_ffi_provider")
 
@@ -41,7 +40,7 @@ def _child(folder: Path, options: str) -> None:
     code = 1
     try:
         os.setpgid(0, 0)
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        die_with_parent()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         log = os.open(folder / "compile.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         null = os.open(os.devnull, os.O_RDONLY)
@@ -86,10 +85,19 @@ def _serve(scratch: str) -> None:
                 *lines, pending = (pending + chunk).split(b"\n")
                 for line in lines:
                     request = json.loads(line)
-                    pid = os.fork()
-                    if pid == 0:
-                        _child(Path(request["folder"]), request["options"])
-                    fd = os.pidfd_open(pid)
+                    pid = -1
+                    try:
+                        pid = os.fork()
+                        if pid == 0:
+                            _child(Path(request["folder"]), request["options"])
+                        fd = os.pidfd_open(pid)
+                    except OSError as error:  # no memory for a process, no number, no descriptor
+                        if pid > 0:
+                            _kill(pid)
+                            os.waitpid(pid, 0)
+                        refused = {"id": request["id"], "end": "refused", "code": error.errno or 0}
+                        print(json.dumps(refused), file=answers)
+                        continue
                     running[fd] = (request["id"], pid, time.monotonic() + request["timeout"])
                     selector.register(fd, selectors.EVENT_READ)
             else:

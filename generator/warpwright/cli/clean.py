@@ -25,10 +25,10 @@ def clean(
     cache: Annotated[bool, typer.Option("--cache", help="Empty the cache of compiled kernels, at once.")] = False,
     out: OutOption = Path("out"),
 ) -> None:
-    """List folders that CONFIG no longer has, or empty the cache.
+    """List past variants of CONFIG, or empty the cache.
 
-    With --yes deletes them, except those that hold a kernel edited by hand. The ledger is never touched, and what the
-    cache held is compiled again where it is needed.
+    Past are those that CONFIG no longer has: with --yes their folders are deleted, but for those that hold a kernel
+    edited by hand. The ledger is never touched, and what the cache held is compiled again where it is needed.
     """
     if cache:
         _empty_cache()

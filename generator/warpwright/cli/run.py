@@ -23,6 +23,7 @@ AgainOption = Annotated[bool, typer.Option("--again", help="Also what has a vali
 @app.command()
 def run(
     config: ConfigArgument,
+    again: AgainOption = False,
     jobs: JobsOption = None,
     only: OnlyOption = None,
     out: OutOption = Path("out"),
@@ -30,7 +31,7 @@ def run(
 ) -> None:
     """Plan, render, build, emulate and record every point.
 
-    On a GPU host also validates and times them. What is recorded already is not done again.
+    On a GPU host also validates and times them. What is recorded already is not done again, unless with --again.
     Exit code: 0 every legal variant is correct, 1 some is not.
     """
     from warpwright import pipeline
@@ -41,7 +42,7 @@ def run(
     exploration = explore(config, out, only)
     steps = ("render", "build", "emulate", *(("validate", "bench") if on_gpu.at_hand() else ()))
     try:
-        pipeline.advance(exploration, steps, Terminal(), jobs)
+        pipeline.advance(exploration, steps, Terminal(), jobs, again=steps[1:] if again else ())
     except DeviceUnavailableError as error:  # it seemed to be there: the rest of the evidence stands
         say(f"the GPU cannot be used: {error}", style="yellow")
     report(exploration, as_json)
@@ -83,6 +84,7 @@ def generate(
 @app.command()
 def build(
     config: ConfigArgument,
+    again: Annotated[bool, typer.Option("--again", help="Also what is built or in the cache already.")] = False,
     jobs: JobsOption = None,
     only: OnlyOption = None,
     out: OutOption = Path("out"),
@@ -98,7 +100,7 @@ def build(
     from warpwright.cli.results import report
 
     exploration = explore(config, out, only)
-    pipeline.advance(exploration, ("reread", "build"), Terminal(), jobs)
+    pipeline.advance(exploration, ("reread", "build"), Terminal(), jobs, again=("build",) if again else ())
     report(exploration, as_json)
 
 

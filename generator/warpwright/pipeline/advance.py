@@ -105,6 +105,7 @@ class _Way:
     def render(self) -> None:
         for note in rendering.render(self.exploration):
             self.observer.note(note)
+        self._tell_undone("render", "not rendered")
 
     def render_unedited(self) -> None:
         for note in rendering.render(self.exploration, keep_edited=True):
@@ -114,17 +115,35 @@ class _Way:
         rendering.reread(self.exploration)
 
     def build(self) -> None:
-        from warpwright.build import BuildJob
+        from warpwright.build import BuildJob, Unbuilt
         from warpwright.build import build as build_jobs
+        from warpwright.build.cache import Cache
         from warpwright.canonical import plain
 
         variants = self.exploration.rendered
         tasks = [BuildJob(variant.source, variant.plan, variant.folder.path) for variant in variants]
+        again, cache = "build" in self.again, Cache()
         with self.observer.progress("building", len(tasks)) as step:
-            artifacts = build_jobs(tasks, self.jobs, lambda done, total, artifact: step())
-        for variant, artifact in zip(variants, artifacts, strict=True):
-            variant.build = plain(artifact)
+            outcomes = build_jobs(tasks, self.jobs, lambda *_: step(), cache=cache, again=again)
+        for variant, outcome in zip(variants, outcomes, strict=True):
+            if isinstance(outcome, Unbuilt):
+                variant.undone["build"] = outcome.why
+            else:
+                variant.build = plain(outcome)
+        self._tell_undone("build", "not built")
+        if cache.trouble:
+            self.observer.note(f"the cache keeps nothing, which costs time alone: {cache.trouble}")
         self.weighed.clear()
+
+    def _tell_undone(self, step: str, what: str) -> None:
+        """Tell which variants a step could not be done for, each reason once."""
+        causes: dict[str, list[Variant]] = {}
+        for variant in self.exploration.legal:
+            if step in variant.undone:
+                causes.setdefault(variant.undone[step], []).append(variant)
+        for why, variants in causes.items():
+            others = f" (and {len(variants) - 1} more)" if len(variants) > 1 else ""
+            self.observer.note(f"{what}: {variants[0].name}{others}: {why}", bad=True)
 
     def emulate(self) -> None:
         self.judge(self.exploration.legal)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from warpwright.canonical import plain
 from warpwright.errors import UserError
-from warpwright.pipeline.exploration import Exploration
+from warpwright.pipeline.exploration import Exploration, Variant
 from warpwright.record import adopt, by_identity, note_current
 from warpwright.sealed import DamagedError
 
@@ -19,31 +20,18 @@ def render(exploration: Exploration, keep_edited: bool = False) -> list[str]:
 
     With `keep_edited`, a kernel.py that a person has edited stays, and is the variant's source.
     Returns what a person should know of the folders, a line each: what was kept of their work, and whether another
-    configuration file writes there too.
+    configuration file writes there too. A variant that the machine cannot render or write is left `undone`; raises
+    OSError or MemoryError where that is so of all.
     """
-    from warpwright.render import render as render_plan
-
-    notes, others = [], by_identity(exploration.out)
+    notes, others, failures = [], by_identity(exploration.out), list[OSError | MemoryError]()
     for variant in exploration.legal:
-        point = variant.point
-        variant.folder.write("point.json", {"kernel": plain(point.kernel), "design": plain(point.design)})
-        variant.folder.write("plan.json", plain(variant.plan))
         try:
-            variant.source = render_plan(variant.plan)
-        except (
-            Exception,
-            SystemExit,
-        ) as error:  # a template's or an operation's fault is this variant's status, not the run's end
-            variant.error = f"{_place(error)}{type(error).__name__}: {error}"
-            continue
-        present = variant.folder.source() if keep_edited and variant.folder.edited() else None
-        if present is not None and present != variant.source:
-            variant.source = present
-            continue
-        kept = variant.folder.write_source(variant.source)
-        if kept:
-            notes.append(f"{variant.name}: kernel.py had been edited; it is rendered anew, the edited one is {kept}")
-        adopt(variant.folder, others.get(variant.folder.identity, ()))
+            notes += _render(variant, keep_edited, others)
+        except (OSError, MemoryError) as error:  # what the machine cannot do is no verdict
+            variant.source, variant.undone["render"] = "", str(error) or "out of memory"
+            failures.append(error)
+    if failures and not exploration.rendered:
+        raise failures[0]
     if exploration.rendered or exploration.folder.is_dir():
         notes += _note_current(exploration)
     return notes
@@ -59,6 +47,32 @@ def _note_current(exploration: Exploration) -> list[str]:
         f"{exploration.folder}: give one of them another `name`, or another --out"
         for other in others
     ]
+
+
+def _render(variant: Variant, keep_edited: bool, others: Mapping[str, Sequence[Path]]) -> list[str]:
+    """Render one variant, into its folder; what an operation or a template does wrong is its `error`."""
+    from warpwright.render import render as render_plan
+
+    point = variant.point
+    variant.folder.write("point.json", {"kernel": plain(point.kernel), "design": plain(point.design)})
+    variant.folder.write("plan.json", plain(variant.plan))
+    try:
+        source = render_plan(variant.plan)
+    except (OSError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:  # a template's fault or an operation's: a status, and not the run's end
+        variant.error = f"{_place(error)}{type(error).__name__}: {error}"
+        return []
+    present = variant.folder.source() if keep_edited and variant.folder.edited() else None
+    if present is not None and present != source:
+        variant.source = present
+        return []
+    kept = variant.folder.write_source(source)
+    variant.source = source
+    adopt(variant.folder, others.get(variant.folder.identity, ()))
+    if not kept:
+        return []
+    return [f"{variant.name}: kernel.py had been edited; it is rendered anew, the edited one is {kept}"]
 
 
 def _place(error: BaseException) -> str:
