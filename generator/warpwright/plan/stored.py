@@ -7,23 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpwright.families import workload
-from warpwright.plan import types
+from warpwright.plan import identified
+from warpwright.plan.typed import typed
 from warpwright.plan.types import Plan
 
 __all__ = ["PlanError", "plan_from_json"]
-
-_PARTS: Mapping[str, type] = {
-    "arguments": types.Argument,
-    "barriers": types.Barrier,
-    "buffers": types.Buffer,
-    "constants": types.Constant,
-    "copies": types.Copy,
-    "kernels": types.KernelPlan,
-    "limits": types.Limit,
-    "mmas": types.Mma,
-    "roles": types.Role,
-    "violations": types.Violation,
-}
 
 
 class PlanError(Exception):
@@ -31,26 +19,18 @@ class PlanError(Exception):
 
 
 def plan_from_json(value: Mapping[str, Any]) -> Plan:
-    """Rebuild a Plan from plan.json's object. Raises PlanError when it is not one."""
+    """Rebuild a Plan from plan.json's object. Raises PlanError when it is not one.
+
+    Every field is of its type, and the identity is that of what the plan says of its kernel and design.
+    """
     try:
-        plan: Plan = _part(Plan, value)
+        plan = typed(Plan, value)
         if plan.legal:
-            plan = dataclasses.replace(plan, design=workload(plan.family).design(**plan.design))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+            if not plan.kernels:
+                raise ValueError("it is legal and has no kernels")
+            plan = dataclasses.replace(plan, design=typed(workload(plan.family).design, plan.design, "design"))
+            if plan.identity and identified(plan).identity != plan.identity:
+                raise ValueError(f"its identity {plan.identity} is not that of the kernel and design in it")
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise PlanError(f"plan.json does not describe a plan of this version ({error}); plan it again") from None
     return plan
-
-
-def _part(kind: type, value: Mapping[str, Any]) -> Any:
-    fields = {name: _field(name, inner) for name, inner in value.items()}
-    return kind(**fields)
-
-
-def _field(name: str, value: Any) -> Any:
-    if name in _PARTS:
-        return tuple(_part(_PARTS[name], item) for item in value)
-    return _tuples(value) if isinstance(value, list) else value
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
