@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("run", "new", "plan", "explain", "rules", "schema", "generate", "build", "emulate", "check", "validate", "bench"),
-    *("list", "show", "clean", "bundle", "import", "ledger", "doctor", "ci"),
+    *("list", "show", "clean", "bundle", "import", "verify", "ledger", "doctor", "ci"),
 )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from warpwright.cli import bundle, check, ci, clean, doctor, emulate, explore, ledger, listing, records, run
+from warpwright.cli import bundle, check, ci, clean, doctor, emulate, explore, ledger, listing, records, run, verify
 from warpwright.cli.app import app
 
 __all__ = ["app", "main"]
 
 # Importing a module registers its commands.
-_COMMANDS = (run, emulate, check, explore, listing, records, clean, bundle, ledger, ci, doctor)
+_COMMANDS = (run, emulate, check, explore, listing, records, clean, bundle, verify, ledger, ci, doctor)
 
 
 def main() -> None:

@@ -45,11 +45,25 @@ def show(
     say_damaged([folder])
     stages = {file: folder.read(file) for file in ("point.json", "plan.json")}
     stages |= {file: folder.result(method) for method, file in METHODS.items()}
+    if stages["plan.json"] is not None and not _is_plan(folder, stages["plan.json"]):
+        stages["plan.json"] = None
     if as_json:
         known = {Path(file).stem: value for file, value in stages.items() if value is not None}
         print_json({**summary(folder, judgement, past), "folder": str(folder.path), "files": known})
         return
     _print_variant(folder, judgement, stages, notes(folder, judgement, past))
+
+
+def _is_plan(folder: Folder, stored: dict[str, Any]) -> bool:
+    """Whether what is stored is a plan of this version, which is told where it is none."""
+    from warpwright.plan.stored import PlanError, plan_from_json
+
+    try:
+        plan_from_json(stored)
+    except PlanError as error:
+        say(f"{folder.path.name}: {error}", style="yellow")
+        return False
+    return True
 
 
 _NOTES = {
