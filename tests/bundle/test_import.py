@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from tests.bundle.lines import compared, counted_plan, header, timed, validated
+from tests.cli.conftest import invoke
 from tests.device.plans import make_folder
 from tests.record.figures import GPU
+from warpwright.build.toolchain import current
 from warpwright.bundle import import_results
 from warpwright.bundle.results import record_result
+from warpwright.canonical import digest, plain
 from warpwright.device.coverage import asked_problems
 from warpwright.errors import UserError
 from warpwright.plan.stored import plan_from_json
@@ -438,3 +441,26 @@ def test_what_was_imported_says_so_for_as_long_as_anything_rests_on_it(folder: P
     record_result(validated(folder, time="2026-11-29T14:00:00Z"), folder.parents[1])
     assert imported() == [True]
     assert len(recorded(folder)["here"]) == 2
+
+
+def test_the_command_says_what_is_refused_what_is_partial_and_what_is_wrong(folder: Path, tmp_path: Path) -> None:
+    out, source = folder.parents[1], "x = 1\n"
+    build = {**recorded(folder, "build.json"), "source_sha": digest(source), "toolchain": plain(current())}
+    write_json(folder / "build.json", build)
+    Folder(folder).write_source(source)
+    results = tmp_path / "results.jsonl"
+    results.write_text(json.dumps(validated(folder, names=["tiny"])) + "\n{}\n")
+    wrong = invoke("import", results, "-o", out)
+    assert wrong.exit_code == 2
+    assert "results.jsonl:2: method is None" in " ".join(wrong.stderr.split())
+    assert not (folder / "gpu.json").exists()
+    results.write_text(json.dumps(validated(folder, names=["tiny"])) + "\n")
+    part = invoke("import", results, "-o", out)
+    assert part.exit_code == 0
+    assert f"{NAME}: gpu-validated is partial: of the problems asked for" in " ".join(part.stderr.split())
+    assert "gpu-validated: partial: of the problems asked for" in invoke("show", NAME, "-o", out).stdout
+    results.write_text(json.dumps(validated(folder)) + "\n" + json.dumps(validated(folder, cubin_sha="f" * 64)) + "\n")
+    some = invoke("import", results, "-o", out)
+    assert some.exit_code == 1
+    assert "it is for cubin ffffffffffff" in " ".join(some.stderr.split())
+    assert "gpu-validated: correct on NVIDIA H200 (imported)" in invoke("show", NAME, "-o", out).stdout

@@ -62,6 +62,8 @@ class _Results:
                 result = json.loads(line)
             except ValueError:
                 continue
+            if not isinstance(result, dict):
+                continue
             if result.get("method") == validate.METHOD and result.get("protocol") == validate.PROTOCOL:
                 verdicts.setdefault((result["variant"], result["library_sha"]), set()).add(result["status"])
         return {key for key, found in verdicts.items() if found - {"not_run"} == {"correct"}}
