@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.record.figures import stored
+from warpwright.canonical import digest
 from warpwright.record import folders_in, read_json, write_json
+from warpwright.sealed import Stored, load_record
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -99,12 +102,15 @@ def test_results_from_before_seals_are_obtained_again_and_those_of_a_gpu_are_kep
     old, _ = folders_in(out / "small")
     for name in ("build.json", "emulated.json", "plan.json", "point.json", "rendered.json"):
         (old.path / name).write_text(json.dumps(read_json(old.path / name)))
+    gpu = stored("gpu-validated", source_sha=digest(old.source() or ""))
+    (old.path / "gpu.json").write_text(json.dumps(gpu))
     assert old.unsealed() == ["build.json", "emulated.json"]
     listed = cli("list", "small", "-o", out)
     assert f"{old.path.name}: build.json counts for nothing: from before records had a seal" in listed.stderr
     done = cli("run", config, "-o", out)
     assert done.exit_code == 0, done.stderr
     assert old.unsealed() == []
+    assert load_record(old.path / "gpu.json") == Stored(gpu, sealed=True)
 
 
 def test_clean_deletes_nothing_that_may_be_a_person_s_nor_on_a_damaged_list(cli: Cli, config: Path, out: Path) -> None:
@@ -141,10 +147,10 @@ def test_a_link_to_a_folder_is_a_line_of_clean(cli: Cli, config: Path, out: Path
 
 def test_a_result_of_a_gpu_from_before_seals_still_counts(out: Path) -> None:
     folder, _ = folders_in(out / "small")
-    stored = {"status": "correct"}
-    (folder.path / "gpu.json").write_text(json.dumps(stored))
+    gpu = stored("gpu-validated")
+    (folder.path / "gpu.json").write_text(json.dumps(gpu))
     assert folder.unsealed() == []
-    assert folder.read("gpu.json") == stored
-    write_json(folder.path / "gpu.json", stored)
+    assert "gpu-validated" in [found.method for found in folder.evidence()]
+    write_json(folder.path / "gpu.json", gpu)
     flip(folder.path / "gpu.json")
     assert folder.read("gpu.json") is None

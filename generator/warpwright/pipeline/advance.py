@@ -91,6 +91,8 @@ class _Way:
             for each in found.values():
                 kept = each.set_aside().name
                 self.observer.note(f"{variant.name}: {each}; kept as {kept}, what it said is to be obtained again")
+            with contextlib.suppress(OSError):  # where it cannot be written, it is read as it is
+                variant.folder.seal_results()
 
     def note_damage(self) -> None:
         """Note at each variant, and tell, which of its files no step has set right."""
