@@ -11,7 +11,7 @@ import pytest
 
 from warpwright.device import gpu as gpu_module
 from warpwright.device.gpu import Gpu, current_gpu
-from warpwright.device.telemetry import clocks, describe_cuda, others
+from warpwright.device.telemetry import clocks, describe_cuda, loaded_driver, others
 
 FIRST, SECOND, PART = (str(uuid.UUID(int=number << 96 | number)) for number in (0x11111111, 0x22222222, 0x33333333))
 #: Answers for the two by their bus id, and for the second by its UUID too.
@@ -143,3 +143,18 @@ def test_without_the_driver_s_word_torch_s_counts(monkeypatch: pytest.MonkeyPatc
         setattr(torch.devices[1], f"pci_{part}_id", value)
     assert current_gpu(torch).bus == "0000:22:00.0"
     assert current_gpu() == Gpu()
+
+
+def test_the_driver_is_known_without_nvidia_smi(tmp_path: Path) -> None:
+    version = tmp_path / "version"
+    for text, found in (
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue Sep 1\nGCC version: 12.2\n",
+            "580.159.04",
+        ),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build\n", "570.86.15"),
+        ("something else\n", ""),
+    ):
+        version.write_text(text)
+        assert loaded_driver(version) == found
+    assert loaded_driver(tmp_path / "absent") == ""

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import importlib
 import platform
+import re
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 from warpwright.device.gpu import Gpu
 
-__all__ = ["clocks", "describe_cuda", "others"]
+__all__ = ["clocks", "describe_cuda", "loaded_driver", "others"]
 
 _CLOCK_FIELDS = ("clocks.sm", "clocks.mem", "power.draw", "power.limit", "temperature.gpu")
 
@@ -28,12 +30,24 @@ def describe_cuda(torch: Any, gpu: Gpu) -> dict[str, Any]:
         "compute_capability": f"{properties.major}.{properties.minor}",
         "sms": int(properties.multi_processor_count),
         "memory_bytes": int(properties.total_memory),
-        "driver": (_query(gpu, "driver_version") or [""])[0],
+        "driver": (_query(gpu, "driver_version") or [loaded_driver()])[0],
         "torch": str(torch.__version__),
         "cuda": str(torch.version.cuda),
         "tvm_ffi": _version("tvm_ffi"),
         "python": platform.python_version(),
     }
+
+
+def loaded_driver(version: Path = Path("/proc/driver/nvidia/version")) -> str:
+    """Return the version of the driver that the kernel has loaded, where nobody can ask nvidia-smi; "" for none.
+
+    A result without one is not believed.
+    """
+    try:
+        found = re.search(r"Kernel Module.*?\s(\d+(?:\.\d+)+)\s", version.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return found[1] if found else ""
 
 
 def clocks(gpu: Gpu) -> dict[str, float]:
