@@ -192,7 +192,10 @@ def test_an_interrupt_is_130_and_what_was_finished_is_kept(config: Path, out: Pa
         (folder.path / "emulated.json").unlink()
     write_json(out / "small" / "current.json", {})
     command = [sys.executable, "-m", "warpwright", "run", str(config), "-o", str(out), "-j", "1"]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # ignored in a shell's background
+    )  # fmt: skip
     deadline = time.monotonic() + 60
     while read_json(out / "small" / "current.json") == {} and time.monotonic() < deadline:
         time.sleep(0.02)  # it has rendered; building and emulating lie ahead
@@ -201,3 +204,13 @@ def test_an_interrupt_is_130_and_what_was_finished_is_kept(config: Path, out: Pa
     assert running.returncode == 130, stderr
     assert "interrupted: what was finished is kept" in stderr
     assert "Traceback" not in stderr
+
+
+def test_a_device_is_never_replaced_by_a_file(cli: Cli, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for command in (("schema", pipe), ("new", pipe, "--force")):
+        result = cli(*command)
+        assert result.exit_code == 2
+        assert "a device or a pipe" in result.stderr
+    assert pipe.is_fifo()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from warpwright.cli.terminal import print_json, print_table, progress
+from warpwright.cli.terminal import _clock, print_json, print_table, printable, progress, say
 
 NAME = "bf16.f32-mnn-256x128x64-c2x1-s4-coop2-alpha+beta_c+bias_n.bf16+gelu_tanh"
 COLUMNS = ("variant", "legal", "shared memory", "status")
@@ -77,3 +77,23 @@ def test_progress_without_a_terminal_is_silent_when_quick(capsys: pytest.Capture
         for _ in range(100):
             step()
     assert capsys.readouterr() == ("", "")
+
+
+def test_what_a_compiler_or_a_file_from_elsewhere_says_cannot_steer_the_terminal() -> None:
+    coloured = "\x1b[31merror:\x1b[0m\x1b[K x\x1b]0;title\x07 \x1b[2Jy\r\x08\tz\nw"
+    assert printable(coloured) == "error: x y\tz\nw"
+
+
+def test_no_color_means_no_codes_at_all(
+    capsys: pytest.CaptureFixture[str], terminal: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal(200)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    print_table(COLUMNS, ROWS, styles="status")
+    say("wrong", style="bold red")
+    assert "\x1b" not in "".join(capsys.readouterr())
+
+
+def test_a_clock_is_short() -> None:
+    assert [_clock(seconds) for seconds in (7.4, 150, 3723)] == ["0:07", "2:30", "1:02:03"]

@@ -157,9 +157,14 @@ def _folder(path: Path) -> Path:
 
 
 def file_to_write(path: Path) -> Path:
-    """Return the path of a file that a command is to write. UserError where a folder has that name, or it has none."""
+    """Return the path of a file that a command is to write. UserError where it can be no file.
+
+    Files are written by a rename, which would put one in the place of a device (`/dev/null`), were that allowed.
+    """
     if path.is_dir() or not path.name:
         raise UserError(f"{path}: a folder; give the name of a file")
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path}: a device or a pipe; give the name of a file")
     return path
 
 
