@@ -155,7 +155,8 @@ def _serve(work: Callable[[Path], Any], folder: Path, pipe: Connection) -> None:
         pickle.dumps(answer)
     except BaseException as error:
         answer = Answer(error=_told(error))
-    pipe.send(answer)
+    with contextlib.suppress(OSError):  # who asked is no more
+        pipe.send(answer)
 
 
 def _told(error: BaseException) -> str:
