@@ -87,3 +87,19 @@ def test_ctas_of_a_grid_are_whole_clusters() -> None:
     assert dict(found.counts) == {"tile": 4, "CTA": 4, "wave": 1}
     found = predict(planned, {"M": 1, "N": 128 * 34, "K": 64, "L": 1})
     assert dict(found.counts) == {"tile": 4 * 34, "CTA": 132, "wave": 2}
+
+
+def test_stages_are_called_too_few_only_where_more_of_them_would_help() -> None:
+    from pathlib import Path
+
+    from warpwright import pipeline
+    from warpwright.families import target
+
+    plans = [variant.plan for variant in pipeline.plan("quickstart", Path("out")).variants]
+    extents = {"M": 4096, "N": 4096, "K": 4096, "L": 1}
+    for one in plans:
+        found = target(one.family, one.arch).predict(one, extents)
+        assert ("too few" in found.notes[0]) == (found.bound == "load latency"), one.label
+    found = target(plans[0].family, plans[0].arch).predict(plans[0], extents)
+    assert found.bound == "L2"
+    assert found.notes[0] == "hiding the latency of a load behind L2 takes 4 stages; 6 are enough"
