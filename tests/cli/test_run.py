@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.record.figures import stored
+from warpwright.device.judged_by import checking_digest
 from warpwright.record import folders_in, read_json, write_json
 
 if TYPE_CHECKING:
@@ -91,7 +93,8 @@ def test_a_variant_that_hangs_is_exit_1_and_named(cli: Cli, config: Path, out: P
     assert build is not None
     subject = {key: build[key] for key in ("source_sha", "cubin_sha", "arch", "toolchain")}
     diagnosis = "no sign of life for 30 s: tiny, repeat 2"
-    write_json(folder.path / "gpu.json", {**subject, "status": "hang", "diagnosis": diagnosis})
+    result = stored("gpu-validated", "hang", **subject, diagnosis=diagnosis, judged_by=checking_digest("gemm"))
+    write_json(folder.path / "gpu.json", result)
     result = cli("run", config, "-o", out)
     assert result.exit_code == 1
     assert rows(result.stdout)[folder.label][-2:] == ["emulated", "hang"]

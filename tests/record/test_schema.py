@@ -15,7 +15,8 @@ from warpwright.device import bench, compare, tolerance, validate
 from warpwright.pipeline import emulating
 from warpwright.protocols import LARGEST_RATIO, PROTOCOLS
 from warpwright.record import METHODS, read_ledger
-from warpwright.record.schema import SchemaError, check_figures, check_gpu, check_protocol
+from warpwright.record.schema import check_figures, check_gpu, check_protocol
+from warpwright.record.wrong import SchemaError
 
 
 def test_every_committed_line_fits() -> None:

@@ -24,7 +24,8 @@ from warpwright.plan.types import Plan
 from warpwright.protocols import LARGEST_RATIO, PROTOCOLS, current
 from warpwright.record.forms import Count, Distances, Error, NotNegative, Positive, Sha, Some, Text, Timing, Validated
 from warpwright.record.reading import ON_DEVICE
-from warpwright.record.schema import SchemaError, check_figures, check_form, check_gpu, check_protocol
+from warpwright.record.schema import check_figures, check_form, check_gpu, check_protocol
+from warpwright.record.wrong import SchemaError
 
 __all__ = ["NOT_RUN", "check_against", "check_header", "check_result", "is_older"]
 

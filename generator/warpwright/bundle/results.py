@@ -28,8 +28,8 @@ from warpwright.plan.stored import PlanError, plan_from_json
 from warpwright.plan.types import Plan
 from warpwright.protocols import current
 from warpwright.record import METHODS, Damage, Folder, write_json
-from warpwright.record.schema import PARTIAL, SchemaError, shown
 from warpwright.record.strict import NotJsonError, parse_json
+from warpwright.record.wrong import PARTIAL, SchemaError, shown
 
 __all__ = ["Imported", "import_results", "record_result"]
 

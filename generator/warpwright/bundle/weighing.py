@@ -17,7 +17,7 @@ from warpwright.device import bench, compare, validate
 from warpwright.device.coverage import STANDARD, Asked, asked_problems, compared_problems, lacking
 from warpwright.plan.types import Plan
 from warpwright.record import STATUSES
-from warpwright.record.schema import PARTIAL
+from warpwright.record.wrong import PARTIAL
 
 __all__ = ["weigh"]
 

@@ -18,7 +18,7 @@ from warpwright.cli.listing import judged, notes, summary
 from warpwright.cli.origin import explain_origins, level, origin
 from warpwright.cli.terminal import print_json, printable, say
 from warpwright.record import METHODS, Folder, Judgement
-from warpwright.record.schema import PARTIAL
+from warpwright.record.wrong import PARTIAL
 
 __all__: list[str] = []
 

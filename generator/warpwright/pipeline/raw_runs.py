@@ -20,8 +20,8 @@ from warpwright.pipeline.exploration import Variant
 from warpwright.pipeline.judging import subject_of
 from warpwright.record import METHODS, Evidence, LedgerError, LedgerLine, read_json, write_text
 from warpwright.record.reading import ON_DEVICE, read_evidence
-from warpwright.record.schema import SchemaError
 from warpwright.record.strict import parse_json
+from warpwright.record.wrong import SchemaError
 
 __all__ = ["Runs", "all_runs", "merge_runs", "own_runs", "raw_path", "read_runs", "unfounded", "write_runs"]
 

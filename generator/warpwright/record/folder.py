@@ -16,7 +16,7 @@ from warpwright.canonical import digest
 from warpwright.record.atomic import read_json, write_json, write_text
 from warpwright.record.evidence import METHODS, STATUSES, Evidence
 from warpwright.record.reading import read_evidence
-from warpwright.record.schema import SchemaError
+from warpwright.record.wrong import SchemaError
 from warpwright.sealed import DamagedError, Stored, load_record, read_regular, sha256
 
 __all__ = ["Damage", "Folder", "adopt", "by_identity", "folders_in"]

@@ -9,8 +9,8 @@ from typing import Any
 
 from warpwright.record.evidence import DECISIVE, METHODS, STATUSES, Evidence
 from warpwright.record.reading import ON_DEVICE, read_evidence
-from warpwright.record.schema import SchemaError, shown
 from warpwright.record.strict import parse_json
+from warpwright.record.wrong import SchemaError, shown
 
 __all__ = ["LedgerError", "WrongLineError", "evidence_of", "parse_object"]
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpwright.record.evidence import Evidence, Subject
-from warpwright.record.forms import Built, Envelope
-from warpwright.record.schema import PARTIAL, SchemaError, check_figures, check_form, check_gpu, check_protocol
 from warpwright.record.strict import check_depth
+from warpwright.record.wrong import PARTIAL, SchemaError
 
 __all__ = ["ON_DEVICE", "read_evidence"]
 
@@ -22,6 +21,10 @@ def read_evidence(method: str, value: Mapping[str, Any], origin: str = "here") -
     Only a folder's build writes null for "nothing speaks against it", which is what `correct` means as far as a build
     goes; elsewhere a status is a word. Of build.json, which says much more than evidence needs, the rest is not judged.
     """
+    # Here, since a schema takes a tenth of a second to import, and who only asks for help reads no result.
+    from warpwright.record.forms import Built, Envelope
+    from warpwright.record.schema import check_figures, check_form, check_gpu, check_protocol
+
     try:
         check_depth(value)
     except ValueError as error:

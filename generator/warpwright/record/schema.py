@@ -15,34 +15,9 @@ from pydantic import ValidationError
 from warpwright.frozen import Frozen
 from warpwright.protocols import LARGEST_RATIO, PROTOCOLS
 from warpwright.record.forms import DYNAMIC, SIZES, Benchmarked, Built, Compared, Emulated, Gpu, Timing, Validated
+from warpwright.record.wrong import ABSENT, SchemaError
 
-__all__ = [
-    "PARTIAL", "SchemaError", "check_figures", "check_form", "check_gpu", "check_protocol", "check_timing", "shown",
-]  # fmt: skip
-
-#: The status of a folder whose runs, though all of them are correct, do not cover what was asked for: no verdict.
-PARTIAL = "partial"
-_LONGEST = 80
-
-
-class SchemaError(ValueError):
-    """A value that is not what it must be; the text is one sentence that names its key, the value and the rule."""
-
-    def __init__(self, path: str, value: Any, rule: str) -> None:
-        super().__init__(f"{path} is {shown(value)}: {rule}" if value is not _ABSENT else f"{path} is missing: {rule}")
-        self.path, self.value, self.rule = path, value, rule
-
-
-_ABSENT = object()
-
-
-def shown(value: Any) -> str:
-    """Return a value as a message shows it: one line of at most some eighty characters."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # an integer of too many digits, or too deep
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+__all__ = ["check_figures", "check_form", "check_gpu", "check_protocol", "check_timing"]
 
 
 def check_form(model: type[Frozen], value: Any, path: str) -> Any:
@@ -53,7 +28,7 @@ def check_form(model: type[Frozen], value: Any, path: str) -> Any:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(filter(None, [path, *map(str, first["loc"])])) or "the result"
         if first["type"] == "missing":
-            raise SchemaError(where, _ABSENT, "every result of its kind has it") from None
+            raise SchemaError(where, ABSENT, "every result of its kind has it") from None
         if first["type"] == "extra_forbidden":
             raise SchemaError(where, first["input"], "no result of its kind has such a key") from None
         rule = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
@@ -104,7 +79,7 @@ def _built(status: str, found: Built) -> None:
     # Without a launch, which is a finding and makes it incorrect, nobody has asked for dynamic memory.
     for name in (*SIZES, *(() if status == "incorrect" else (DYNAMIC,))):
         if getattr(found, name) is None:
-            raise SchemaError(f"figures.{name}", _ABSENT, f"a build that is {status} has it")
+            raise SchemaError(f"figures.{name}", ABSENT, f"a build that is {status} has it")
     wrong = any(finding.wrong for finding in found.findings)
     due = "incorrect" if wrong else "degraded" if found.findings else "correct"
     _want("figures.findings", plainly(found.findings), due == status, f"they make a build {due}, not {status}")

@@ -181,7 +181,7 @@ class Prepared:
 
 
 def prepare(plan: Plan, host: Host, entries: Sequence[Entry], case: Case) -> Prepared:
-    """Fill operands, capture the launches and compute the reference. Raises CaptureError, HostError."""
+    """Fill operands, capture the launches and compute the reference. Raises CaptureError."""
     problem = case.problem
     family = workload(plan.family)
     due = family.share(plan, problem, case.clusters, case.only) if case.only else [{}]

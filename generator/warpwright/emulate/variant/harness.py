@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from warpwright.build.kernels import pair
-from warpwright.build.launch_capture import CaptureError, HostError, HostFunction, Launch
+from warpwright.build.launch_capture import CaptureError, HostFunction, Launch
 from warpwright.build.ptx_census import kernel_parameters
 from warpwright.device.problem import Case
 from warpwright.emulate import program
@@ -59,10 +59,10 @@ class Subject:
         return workload(self.plan.family).cases(self.plan)
 
     def prepare(self, case: Case) -> Prepared:
-        """Raises EmulatorError where the host function cannot be run or refuses the case."""
+        """Raises EmulatorError where the host function cannot be run."""
         try:
             return prepare(self.plan, self.host, self.entries, case)
-        except (CaptureError, HostError) as error:
+        except CaptureError as error:
             raise EmulatorError(f"case {case.problem.name}: the host function: {error}") from None
 
     def huge(self) -> list[tuple[Case, Launches]]:

@@ -67,10 +67,14 @@ def launches(
     case: Case,
     values: Sequence[TensorValue | int | float],
 ) -> Launches:
-    """Call the host function with the values of a case and hold what it launches against the plan. Raises HostError,
-    CaptureError."""
+    """Call the host function with the values of a case and hold what it launches against the plan; that it refuses the
+    problem is a finding. Raises CaptureError."""
     problem, family = case.problem, workload(plan.family)
-    seen = host(values)
+    try:
+        seen = host(values)
+    except HostError as error:
+        text = f"the host function refuses the problem {dict(problem.sizes)}: {error}"
+        return Launches((), (Finding("launch", text, about="refused"),), (), False)
     due = entries if family.units(plan, problem) else ()
     planned, launched = [entry.name for entry in due], [launch.kernel for launch in seen]
     if planned != launched:
@@ -103,20 +107,16 @@ def huge(plan: Plan, host: Host, entries: Sequence[Entry]) -> list[tuple[Case, L
     for case in workload(plan.family).huge(plan):
         values, problem = _imagined(plan, case), dict(case.problem.sizes)
         beyond = plan.exceeded(problem)
-        text = ""
+        if beyond is None:
+            found.append((case, launches(plan, host, entries, case, values)))
+            continue
         try:
-            if beyond is None:
-                found.append((case, launches(plan, host, entries, case, values)))
-            else:
-                host(values)
-                count = f"{beyond.count(problem)} {beyond.what}, of which it counts at most {beyond.most}"
-                text = f"the host function takes the problem {problem}: {count}"
-        except HostError as error:
-            if beyond is None:
-                text = f"the host function refuses the problem {problem}: {error}"
-        if text:
-            about = f"beyond {beyond.what}" if beyond else "refused"
-            found.append((case, Launches((), (Finding("launch", text, about=about),), (), False)))
+            host(values)
+        except HostError:
+            continue
+        count = f"{beyond.count(problem)} {beyond.what}, of which it counts at most {beyond.most}"
+        text = f"the host function takes the problem {problem}: {count}"
+        found.append((case, Launches((), (Finding("launch", text, about=f"beyond {beyond.what}"),), (), False)))
     return found
 
 
