@@ -9,16 +9,15 @@ import sys
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.bundle.lines import counted_plan
+from tests.bundle.kit import BAD, FUSED, GOOD, HERE, ROOT, bundle, run
 from tests.device.plans import make_folder, make_plan, problem
 from tests.device.test_compare import emulated
 from tests.records import rewrite
-from warpwright.bundle import dependencies, import_results, make_bundle, pack
+from warpwright.bundle import dependencies, import_results, make_bundle
 from warpwright.bundle.contents import needed_modules
 from warpwright.canonical import canonical_json
 from warpwright.device.cases import CASES, add_cases, write_case
@@ -26,39 +25,6 @@ from warpwright.device.variant import load_variant
 from warpwright.errors import UserError
 from warpwright.plan.stored import plan_from_json
 from warpwright.record import read_json, write_json
-
-ROOT = Path(__file__).resolve().parents[2]
-HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
-GOOD, BAD, FUSED = "good-000000000000", "bad-111111111111", "fused-222222222222"
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    folder = tmp_path / "out" / "demo"
-    make_folder(folder, counted_plan(), GOOD)
-    make_folder(folder, counted_plan(), BAD, fault="drop")
-    make_folder(folder, make_plan(epilogue=("alpha", "relu")), name=FUSED)
-    return folder
-
-
-@pytest.fixture
-def light(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packs a stand-in for the DSL's runtime, which takes seconds to compress."""
-    import lzma
-
-    monkeypatch.setattr(pack, "compressed_runtime", lambda: lzma.compress(b"runtime"))
-
-
-def bundle(config: Path, **options: Any):
-    options.setdefault("bench", {"problems": [{"m": 16, "n": 16, "k": 16, "l": 1}]})
-    return make_bundle(config, options.pop("variants", None), config.parent.parent / "bundle", python=HERE, **options)
-
-
-def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(directory / "run.py"), "--backend", "tests.device.doubles:HostBackend"]
-    command += ["--max-elements", "60000", "--problems", "ragged*", "--rounds", "3", "--seed", "5", *arguments]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False, cwd=directory)
 
 
 @pytest.mark.usefixtures("light")
@@ -99,11 +65,15 @@ def test_round_trip(config: Path) -> None:
 def test_bench_alone_times_what_an_earlier_run_validated(config: Path) -> None:
     packed = bundle(config)
     first = run(packed.directory, "--only", "bench", "--variants", "good*")
-    assert "not timed" in first.stdout
+    assert first.returncode == 2
+    assert "nothing to time: results.jsonl has no `correct` verdict" in first.stderr
     assert run(packed.directory, "--only", "validate", "--variants", "good*").returncode == 0
     second = run(packed.directory, "--only", "bench", "--variants", "good*")
     assert second.returncode == 0
     assert "16x16x16: " in second.stdout
+    rest = run(packed.directory, "--only", "bench")
+    assert rest.returncode == 1
+    assert "no `correct` verdict for them: 2 variants" in rest.stdout
 
 
 @pytest.mark.usefixtures("light")
@@ -171,10 +141,17 @@ def test_a_bundle_for_another_python_says_so(config: Path) -> None:
 
 
 @pytest.mark.usefixtures("light")
-def test_a_damaged_library_is_noticed_before_it_is_run(config: Path) -> None:
+def test_a_damaged_variant_is_a_line_and_the_others_run(config: Path) -> None:
     packed = bundle(config)
     (packed.directory / "variants" / GOOD / "kernel.so").write_bytes(b"{}  ")
-    done = run(packed.directory)
+    (packed.directory / "variants" / BAD / "plan.json").unlink()
+    done = run(packed.directory, "--only", "validate")
+    assert done.returncode == 1
+    told = done.stderr.splitlines()
+    assert [line.split(": ")[0] for line in told] == [BAD, GOOD]
+    assert all("cannot be run" in line and "again" in line for line in told)
+    assert f"{FUSED}: correct" in done.stdout
+    done = run(packed.directory, "--variants", "good*")
     assert done.returncode == 2
     assert "copy it again" in done.stderr
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from tests.records import rewrite
-from warpwright.device.runner import DESCRIPTION, VARIANTS
+from warpwright.device.opening import DESCRIPTION, VARIANTS
 from warpwright.pipeline.verifying import cubins_in
 from warpwright.record import folders_in, write_json
 

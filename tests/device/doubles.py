@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from warpwright.device.backend import CudaBackend
+from warpwright.device.launch import HostError
 from warpwright.device.variant import Variant
 from warpwright.device.xp import NumpyXp, TorchXp, Xp
 from warpwright.dtypes import DTYPES, dtype
@@ -76,6 +78,8 @@ class HostBackend:
         misbehaviour = json.loads(variant.library.read_bytes())
         if misbehaviour.get("fault") == "load":
             raise OSError("kernel.so: undefined symbol")
+        if misbehaviour.get("fault") == "host":
+            raise HostError("libcute_dsl_runtime.so not found")
         return HostKernel(variant.plan, self, misbehaviour)
 
     def max_clusters(self, plan: Plan) -> int:
@@ -152,6 +156,10 @@ class HostKernel:
             time.sleep(600)
         if self.fault == "abort":
             os.abort()
+        if self.fault == "killed":  # by the system, where memory is short
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.fault == "memory":
+            raise RuntimeError("CUDA error: out of memory")
         if self.fault == "refuse":
             raise RuntimeError("invalid configuration argument")
         if self.fault == "sticky":
@@ -228,3 +236,14 @@ class CudaDoubleKernel(HostKernel):
         if self.fault == "device_assert":
             torch.zeros(1, device="cuda")[torch.tensor([5], device="cuda")]
         super().__call__(*arguments)
+
+
+class OnceBackend(HostBackend):
+    """A GPU that falls off its bus: only the first process finds it, as the folder DOUBLE_ONCE tells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        try:
+            Path(os.environ["DOUBLE_ONCE"]).mkdir()
+        except FileExistsError:
+            raise RuntimeError("the GPU is lost") from None

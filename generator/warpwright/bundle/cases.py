@@ -13,7 +13,7 @@ import numpy as np
 
 from warpwright.device.cases import StoredCase, add_cases, case_inputs, inputs_digest, write_case
 from warpwright.device.judged_by import operations_of
-from warpwright.device.runner import VARIANTS
+from warpwright.device.opening import VARIANTS
 from warpwright.families import workload
 from warpwright.pipeline.emulating import emulator_digest
 

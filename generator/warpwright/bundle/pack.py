@@ -18,35 +18,23 @@ from warpwright.bundle.dependencies import check_python, compressed_runtime, tvm
 from warpwright.canonical import plain
 from warpwright.device.cases import CASES
 from warpwright.device.launch import RUNTIME
-from warpwright.device.runner import DESCRIPTION, LIBRARIES, OPERATIONS, RESULTS, RUNTIME_FILE, VARIANTS, VERSION
-from warpwright.device.variant import LIBRARY, ORIGIN, Origin, VariantError, load_variant
+from warpwright.device.opening import DESCRIPTION, LIBRARIES, OPERATIONS, RESULTS, RUNTIME_FILE, VARIANTS, VERSION
+from warpwright.device.variant import LIBRARY, ORIGIN, PLAN_SHA, Origin, VariantError, load_variant
 from warpwright.epilogue import registry
 from warpwright.errors import UserError
 from warpwright.scratch import beside
-from warpwright.sealed import load_built, seal
+from warpwright.sealed import load_built, seal, sha256
 
 __all__ = ["Packed", "copy_generator", "make_bundle"]
 
 _PACKAGE = Path(warpwright.__file__).parent
 _RUNNER = "run.py"
+#: What becomes of it: a script of its own, which imports nothing of this package ahead of its checks.
+_START = Path(__file__).with_name("start.py")
 #: How many of the variants that cannot be packed are named where none can.
 _TOLD = 3
 #: What a bundle consists of: all else in its folder is somebody's.
 _LAYOUT = {DESCRIPTION, LIBRARIES, OPERATIONS, RUNTIME, RUNTIME_FILE, VARIANTS, CASES, _RUNNER}
-
-_RUN = '''#!/usr/bin/env python3
-"""Validates the variants of this bundle on this machine's GPU, compares and times them: see --help."""
-
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parent
-sys.path[0] = str(ROOT / "lib")  # in the place of this folder: whatever else lies here is nobody's module
-
-from warpwright.device.runner import main  # noqa: E402
-
-sys.exit(main(ROOT, sys.argv[1:]))
-'''
 
 
 @dataclass(frozen=True)
@@ -114,10 +102,11 @@ def make_bundle(
             "bench": dict(bench or {}),
             "variants": chosen,
             "edited": edited,
+            "files": _digests(temporary),
         }
         # Not sorted: a problem's extents keep the order in which a person names them.
         _write(temporary / DESCRIPTION, json.dumps(plain(description), indent=1).encode())
-        _write(temporary / _RUNNER, _RUN.encode())
+        _write(temporary / _RUNNER, _START.read_bytes())
         size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
         kept = _keep(directory, temporary)
         _replace(temporary, directory)
@@ -151,8 +140,15 @@ def _copy_variant(source: Path, target: Path) -> Origin:
     variant = load_variant(source)
     for name in ("plan.json", LIBRARY):
         _write(target / name, (source / name).read_bytes())
-    _write(target / ORIGIN, seal(json.dumps(plain(variant.origin), indent=1, sort_keys=True)).encode())
+    told = {**plain(variant.origin), PLAN_SHA: load_built(source).record["plan_sha"]}
+    _write(target / ORIGIN, seal(json.dumps(told, indent=1, sort_keys=True)).encode())
     return variant.origin
+
+
+def _digests(bundle: Path) -> dict[str, str]:
+    """SHA-256 of what run.py and all variants need, by path in the bundle; variants and cases say of themselves."""
+    paths = [bundle / RUNTIME_FILE, *(p for part in (LIBRARIES, OPERATIONS) for p in (bundle / part).rglob("*"))]
+    return {path.relative_to(bundle).as_posix(): sha256(path.read_bytes()) for path in sorted(paths) if path.is_file()}
 
 
 def copy_generator(target: Path, *more: str) -> None:

@@ -51,7 +51,7 @@ def verify(
 
 def _folders(target: str, out: Path) -> list[Path]:
     from warpwright.cli.find import find_folders
-    from warpwright.device.runner import DESCRIPTION, VARIANTS
+    from warpwright.device.opening import DESCRIPTION, VARIANTS
 
     bundle = Path(target)
     if (bundle / DESCRIPTION).is_file():

@@ -10,6 +10,8 @@ import hashlib
 import io
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
@@ -32,6 +34,8 @@ __all__ = [
 CASES = "cases"
 #: A variant's cases, in its folder: {name: path of the file from there}.
 LISTED = "cases.json"
+#: Digits of its content's SHA-256 that are a case's name.
+_NAME = 16
 #: Ahead of an output's name in a case's file.
 _OUTPUT = "output_"
 
@@ -86,8 +90,19 @@ def write_case(case: StoredCase) -> bytes:
 
 
 def read_case(path: Path) -> StoredCase:
-    """Read a case's file. Raises OSError or ValueError where it cannot be read."""
-    with np.load(path, allow_pickle=False) as stored:
+    """Read a case's file, which is named by its content in a bundle. Raises OSError, or ValueError where it is none, or
+    was changed."""
+    data = path.read_bytes()
+    if path.parent.name == CASES and hashlib.sha256(data).hexdigest()[:_NAME] != path.stem:
+        raise ValueError(f"{path.name}: its content is not what it was packed with; copy the bundle again")
+    try:
+        return _parse(data)
+    except (ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(f"{path.name}: not a case ({error}); make the bundle again") from None
+
+
+def _parse(data: bytes) -> StoredCase:
+    with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         described = json.loads(str(stored["description"]))
         outputs = {name[len(_OUTPUT) :]: stored[name] for name in stored.files if name.startswith(_OUTPUT)}
     problem = described.pop("problem")
@@ -102,16 +117,21 @@ def add_cases(bundle: Path, folder: Path, files: Mapping[str, bytes]) -> None:
     (bundle / CASES).mkdir(exist_ok=True)
     listed = {}
     for name, data in files.items():
-        path = bundle / CASES / f"{hashlib.sha256(data).hexdigest()[:16]}.npz"
+        path = bundle / CASES / f"{hashlib.sha256(data).hexdigest()[:_NAME]}.npz"
         path.write_bytes(data)
         listed[name] = os.path.relpath(path, folder)
     (folder / LISTED).write_text(json.dumps(listed, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def cases_of(folder: Path, glob: str = "*") -> list[Path]:
-    """Return the files of a variant's cases, by name; none where its bundle carries none."""
+    """Return the files of a variant's cases, by name; none where its bundle carries none.
+
+    Raises OSError, or ValueError where the list of them is damaged.
+    """
     try:
         listed = json.loads((folder / LISTED).read_text(encoding="utf-8"))
+        return [folder / path for name, path in sorted(listed.items()) if fnmatchcase(name, glob)]
     except FileNotFoundError:
         return []
-    return [folder / path for name, path in sorted(listed.items()) if fnmatchcase(name, glob)]
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        raise ValueError(f"{folder / LISTED}: not a list of cases; copy the bundle again") from None

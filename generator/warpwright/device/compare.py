@@ -11,7 +11,7 @@ from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
 from warpwright.protocols import current
 
-__all__ = ["METHOD", "PROTOCOL", "compare", "figures"]
+__all__ = ["METHOD", "PROTOCOL", "compare", "figures", "has_cases"]
 
 METHOD = "compared"
 PROTOCOL = current(METHOD)
@@ -26,18 +26,31 @@ def compare(variants: Iterable[Variant], supervisor: Supervisor, glob: str = "*"
     name. Raises DeviceUnavailableError when no device is left.
     """
     for variant in variants:
-        cases = cases_of(variant.folder, glob)
-        if not cases:
-            continue
-        started = time.perf_counter()
-        device = supervisor.start()
-        request = {
-            "do": "compare",
-            "folder": str(variant.folder.resolve()),
-            "cases": [str(path.resolve()) for path in cases],
-        }
-        outcome = supervisor.request(request)
-        yield _verdict(variant, outcome, read_case(cases[0]).emulator, device, time.perf_counter() - started)
+        started, device, emulator = time.perf_counter(), supervisor.start(), ""
+        try:
+            cases = cases_of(variant.folder, glob)
+            if not cases:
+                continue
+            emulator = read_case(cases[0]).emulator
+        except (OSError, ValueError) as error:
+            outcome = Outcome("not_run", str(error))
+        else:
+            outcome = supervisor.request(
+                {
+                    "do": "compare",
+                    "folder": str(variant.folder.resolve()),
+                    "cases": [str(path.resolve()) for path in cases],
+                }
+            )
+        yield _verdict(variant, outcome, emulator, device, time.perf_counter() - started)
+
+
+def has_cases(variant: Variant, glob: str = "*") -> bool:
+    """Whether `compare` has something to say of a variant, were it that its cases are damaged."""
+    try:
+        return bool(cases_of(variant.folder, glob))
+    except (OSError, ValueError):
+        return True
 
 
 def figures(problems: Sequence[Mapping[str, Any]], seconds: float) -> dict[str, Any]:

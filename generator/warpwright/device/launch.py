@@ -16,8 +16,8 @@ from warpwright.cpu import unfit
 from warpwright.plan.types import KernelPlan, Plan
 
 __all__ = [
-    "CLUSTER_DIMENSION", "MAX_DYNAMIC_SHARED", "RUNTIME", "RUNTIME_VARIABLE", "LaunchAttribute", "LaunchConfig",
-    "LaunchError", "find_runtime", "load_function", "max_active_clusters",
+    "CLUSTER_DIMENSION", "MAX_DYNAMIC_SHARED", "RUNTIME", "RUNTIME_VARIABLE", "HostError", "LaunchAttribute",
+    "LaunchConfig", "LaunchError", "find_runtime", "load_function", "max_active_clusters",
 ]  # fmt: skip
 
 RUNTIME = "libcute_dsl_runtime.so"
@@ -32,6 +32,10 @@ CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 
 class LaunchError(RuntimeError):
     """A variant cannot be loaded or the device cannot be asked; the message says which step failed and why."""
+
+
+class HostError(LaunchError):
+    """This host cannot load any variant, or not this one: that says nothing of the variant."""
 
 
 class LaunchAttribute(ctypes.Structure):
@@ -80,17 +84,21 @@ def find_runtime() -> Path:
 def load_function(library: Path, symbol: str) -> Callable[..., Any]:
     """Load kernel.so and return the function of the plan's symbol (TVM-FFI convention, the caller's current stream).
 
-    Raises LaunchError when a library or the symbol cannot be loaded, or the library needs another CPU.
+    Raises LaunchError when the library or its symbol cannot be loaded, HostError when it needs another CPU, or what all
+    of them need is missing.
     """
     why = unfit(library)
     if why:
-        raise LaunchError(why)
+        raise HostError(why)
     try:
         # Global: kernel.so resolves its symbols against the runtime without naming it.
         ctypes.CDLL(str(find_runtime()), mode=ctypes.RTLD_GLOBAL)
         tvm_ffi: Any = importlib.import_module("tvm_ffi")
+    except (OSError, ImportError, LaunchError) as error:
+        raise HostError(str(error)) from error
+    try:
         function: Callable[..., Any] = tvm_ffi.load_module(str(library)).get_function(symbol)
-    except (OSError, ImportError, AttributeError, RuntimeError) as error:
+    except (OSError, AttributeError, RuntimeError) as error:
         raise LaunchError(f"{library.name}: cannot load {symbol}: {error}") from error
     return function
 

@@ -4,103 +4,104 @@ cases, time what is correct, and write each result as it comes."""
 from __future__ import annotations
 
 import argparse
-import json
-import lzma
+import math
 import os
+import signal
 import sys
-import tempfile
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from warpwright import scratch
 from warpwright.device import bench, compare, validate
-from warpwright.device.cases import cases_of
-from warpwright.device.launch import RUNTIME, RUNTIME_VARIABLE
 from warpwright.device.lock import WAIT_SECONDS
+from warpwright.device.opening import RESULTS, Bundle, UnusableError, open_bundle
 from warpwright.device.problem import size_text
+from warpwright.device.results_file import ResultsFile
 from warpwright.device.supervise import DeviceUnavailableError, Supervisor
-from warpwright.device.variant import Variant, VariantError, load_variant
-from warpwright.epilogue.registry import OPS_VARIABLE
+from warpwright.device.variant import Variant
+from warpwright.errors import UserError, VocabularyError
 from warpwright.families import workload
 
-__all__ = ["DESCRIPTION", "LIBRARIES", "OPERATIONS", "RESULTS", "RUNTIME_FILE", "VARIANTS", "VERSION", "main"]
-
-#: The bundle's layout; raised when a runner could not read an older one.
-VERSION = 1
-DESCRIPTION, LIBRARIES, VARIANTS, OPERATIONS = "bundle.json", "lib", "variants", "ops"
-RUNTIME_FILE = f"{RUNTIME}.xz"
-RESULTS = "results.jsonl"
-
-
-class _UnusableError(Exception):
-    """The bundle cannot be run here; the message says why."""
-
-
-class _Results:
-    """A JSON-lines file to which each result is appended and flushed to disk as soon as it is there."""
-
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.path = path
-        cut_off = path.exists() and path.stat().st_size and not path.read_bytes().endswith(b"\n")
-        self._file = path.open("a", encoding="utf-8")
-        if cut_off:
-            self._file.write("\n")  # a killed run's last line
-
-    def add(self, result: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(result, sort_keys=True, allow_nan=False) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def validated(self) -> set[tuple[str, str]]:
-        """(variant, library) of every variant whose every verdict in the file is `correct`."""
-        verdicts: dict[tuple[str, str], set[str]] = {}
-        for line in self.path.read_text(encoding="utf-8").splitlines():
-            try:
-                result = json.loads(line)
-            except ValueError:
-                continue
-            if not isinstance(result, dict):
-                continue
-            if result.get("method") == validate.METHOD and result.get("protocol") == validate.PROTOCOL:
-                verdicts.setdefault((result["variant"], result["library_sha"]), set()).add(result["status"])
-        return {key for key, found in verdicts.items() if found - {"not_run"} == {"correct"}}
+__all__ = ["main"]
 
 
 def main(root: Path, arguments: Sequence[str]) -> int:
-    """Run a bundle; returns 0 when every variant is correct, 1 when one is not, 2 when it cannot be run."""
+    """Run a bundle; whatever ends it, what was found out until then is in the results file.
+
+    Returns 0 when every variant is correct, 1 when one is not or could not be run, 2 when none could be, or the GPU or
+    the file was lost on the way, 130 when interrupted.
+    """
     options = _parser(root).parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)
+    kept = ""
     try:
-        description = _describe(root)
-        variants = _variants(root, options.variants)
-        _prepare(root)
-        results = _Results(options.out)
-        with Supervisor(options.backend, silence=options.silence, wait=options.wait) as supervisor:
-            device = supervisor.start()
-            print(f"{device.get('gpu')}, driver {device.get('driver')}: {len(variants)} variants", flush=True)
-            for variant in variants:
-                if variant.origin.edited:
-                    print(f"edited by hand: {variant.name}", flush=True)
-            results.add({"kind": "header", "config": description["config"], "gpu": device})
-            verdicts: list[dict[str, Any]] = []
-            comparisons: list[dict[str, Any]] = []
-            timings: list[dict[str, Any]] = []
-            if options.only in (None, "validate"):
-                verdicts = _validate(variants, supervisor, description, options, results)
-            if options.only in (None, "compare"):
-                comparisons = _compare(variants, supervisor, options, results)
-            if options.only in (None, "bench"):
-                timings = _bench(variants, supervisor, description, options, results)
-    except (_UnusableError, VariantError, DeviceUnavailableError, OSError) as error:
-        print(f"run.py: {error}", file=sys.stderr)
+        bundle = open_bundle(root, options.variants)
+        for name, why in bundle.unusable.items():
+            _say(f"{name}: cannot be run: {why}", sys.stderr)
+        with ResultsFile(options.out) as results:
+            kept = f"; what is finished is in {options.out}"
+            found, complete = _run(bundle, options, results)
+    except KeyboardInterrupt:
+        _say(f"run.py: interrupted{kept}", sys.stderr)
+        return 128 + signal.SIGINT
+    except (UnusableError, UserError, VocabularyError, DeviceUnavailableError, OSError) as error:
+        _say(f"run.py: {error}{kept}", sys.stderr)
         return 2
+    _say(f"results: {options.out}")
+    right = all(result["status"] == "correct" for result in found)
+    return 0 if found and right and complete and not bundle.unusable else 1
+
+
+def _run(bundle: Bundle, options: argparse.Namespace, results: ResultsFile) -> tuple[list[dict[str, Any]], bool]:
+    """Do what is asked for and tell it; returns every result, and whether no variant was left out.
+
+    Raises UnusableError where there is nothing to do.
+    """
+    complete = True
+    variants = bundle.variants
+    verdicts, comparisons, timings = list[dict[str, Any]](), list[dict[str, Any]](), list[dict[str, Any]]()
+    with Supervisor(options.backend, silence=options.silence, wait=options.wait) as supervisor:
+        device = supervisor.start()
+        _say(f"{device.get('gpu')}, driver {device.get('driver')}: {len(variants)} variants")
+        for variant in variants:
+            if variant.origin.edited:
+                _say(f"edited by hand: {variant.name}")
+        results.add({"kind": "header", "config": bundle.config, "gpu": device})
+        if options.only in (None, "validate"):
+            verdicts = _validate(variants, supervisor, bundle.validate, options, results)
+        if options.only in (None, "compare"):
+            comparisons = _compare(variants, supervisor, options, results)
+        if options.only in (None, "bench"):
+            right = results.validated()
+            ready = [v for v in variants if (v.name, v.origin.library_sha) in right]
+            complete = len(ready) == len(variants)
+            timings = _bench(ready, len(variants) - len(ready), supervisor, bundle.bench, options, results)
     if options.only != "compare":
         _table(variants, verdicts, timings)
-    print(f"results: {options.out}")
-    bad = [result for result in (*verdicts, *comparisons, *timings) if result["status"] != "correct"]
-    return 1 if bad else 0
+    return [*verdicts, *comparisons, *timings], complete
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _say(text: str, stream: Any = None) -> None:
+    """Print a line. Nobody may be listening any more: the results are what counts."""
+    try:
+        print(text, file=stream or sys.stdout, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
+
+
+def _at_least(kind: Callable[[str], Any], least: float) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
+        value = kind(text)
+        if not least <= value < math.inf:
+            raise argparse.ArgumentTypeError(f"{text}: must be {least:g} or more")
+        return value
+
+    parse.__name__ = kind.__name__  # what a message calls it
+    return parse
 
 
 def _parser(root: Path) -> argparse.ArgumentParser:
@@ -112,13 +113,15 @@ def _parser(root: Path) -> argparse.ArgumentParser:
     parser.add_argument(
         "--problems", default="*", metavar="GLOB", help="validation problems and cases by name (default: all)"
     )
-    parser.add_argument("--repeats", type=int, help="launches per validation problem")
-    parser.add_argument("--rounds", type=int, default=50, help="timed launches per variant (default: %(default)s)")
-    parser.add_argument("--seed", type=int, help="of the operands (default: a fresh one)")
-    parser.add_argument("--silence", type=float, default=30.0, help="seconds without progress that are a hang")
+    parser.add_argument("--repeats", type=_at_least(int, 1), help="launches per validation problem")
+    rounds = "timed launches per variant (default: %(default)s)"
+    parser.add_argument("--rounds", type=_at_least(int, 1), default=50, help=rounds)
+    parser.add_argument("--seed", type=_at_least(int, 0), help="of the operands (default: a fresh one)")
+    silence = "seconds without progress that are a hang (default: %(default)g)"
+    parser.add_argument("--silence", type=_at_least(float, 0.1), default=30.0, help=silence)
     parser.add_argument(
         "--wait",
-        type=float,
+        type=_at_least(float, 0),
         default=WAIT_SECONDS,
         help="seconds to wait for other runs on the GPU (default: %(default)g)",
     )
@@ -127,59 +130,13 @@ def _parser(root: Path) -> argparse.ArgumentParser:
     return parser
 
 
-def _describe(root: Path) -> dict[str, Any]:
-    try:
-        description: dict[str, Any] = json.loads((root / DESCRIPTION).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _UnusableError(f"{root / DESCRIPTION}: {error}; make the bundle again") from error
-    if description["version"] != VERSION:
-        raise _UnusableError(f"the bundle has layout {description['version']}, this runner reads {VERSION}")
-    here = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if description["python"] != here:
-        made = description["python"]
-        raise _UnusableError(
-            f"the bundle is for Python {made}, this is {here}: `warpwright bundle ... --python {here}`"
-        )
-    return description
-
-
-def _variants(root: Path, glob: str) -> list[Variant]:
-    folders = sorted(p for p in (root / VARIANTS).iterdir() if p.is_dir() and fnmatchcase(p.name, glob))
-    if not folders:
-        raise _UnusableError(f"no variant of the bundle matches {glob!r}")
-    return [load_variant(folder) for folder in folders]
-
-
-#: Folders that go when this process ends.
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
-
-
-def _prepare(root: Path) -> None:
-    """Unpack the DSL's runtime once, and tell the child process where it and the user's operations are."""
-    runtime = root / RUNTIME
-    if not runtime.is_file():
-        data = lzma.decompress((root / RUNTIME_FILE).read_bytes())
-        if not os.access(root, os.W_OK):
-            _KEPT.append(scratch.folder("runtime"))
-            runtime = Path(_KEPT[-1].name) / RUNTIME
-        temporary = scratch.beside(runtime)
-        temporary.write_bytes(data)
-        temporary.replace(runtime)
-    os.environ[RUNTIME_VARIABLE] = str(runtime)
-    if (root / OPERATIONS).is_dir():
-        os.environ[OPS_VARIABLE] = str(root / OPERATIONS)
-    else:
-        os.environ.pop(OPS_VARIABLE, None)
-
-
 def _validate(
     variants: Sequence[Variant],
     supervisor: Supervisor,
-    description: Mapping[str, Any],
+    asked: Mapping[str, Any],
     options: argparse.Namespace,
-    results: _Results,
+    results: ResultsFile,
 ) -> list[dict[str, Any]]:
-    asked = description["validate"]
     how = validate.Validation(
         problems=asked.get("problems", "standard"),
         repeats=options.repeats or asked.get("repeats", 3),
@@ -192,20 +149,19 @@ def _validate(
         results.add(result)
         verdicts.append(result)
         figures = result["figures"]
-        print(
+        _say(
             f"[{number}/{len(variants)}] {result['variant']}: {result['status']} on {figures['correct']} problems, "
-            f"{figures['seconds']} s {result['diagnosis'][:300]}".rstrip(),
-            flush=True,
+            f"{figures['seconds']} s {result['diagnosis'][:300]}".rstrip()
         )
     return verdicts
 
 
 def _compare(
-    variants: Sequence[Variant], supervisor: Supervisor, options: argparse.Namespace, results: _Results
+    variants: Sequence[Variant], supervisor: Supervisor, options: argparse.Namespace, results: ResultsFile
 ) -> list[dict[str, Any]]:
-    ready = [variant for variant in variants if cases_of(variant.folder, options.problems)]
+    ready = [variant for variant in variants if compare.has_cases(variant, options.problems)]
     if options.only and not ready:
-        raise _UnusableError("the bundle has no such cases: `warpwright bundle ... --cases` packs them")
+        raise UnusableError("the bundle has no such cases: `warpwright bundle ... --cases` packs them")
     comparisons = []
     for number, result in enumerate(compare.compare(ready, supervisor, options.problems), 1):
         results.add(result)
@@ -214,27 +170,28 @@ def _compare(
             f"{name} {case['equal']:.2%} equal" + (f" ({case['ulps']} ulp)" if case["equal"] < 1 else "")
             for name, case in result["figures"]["cases"].items()
         )
-        print(
+        _say(
             f"[{number}/{len(ready)}] {result['variant']}: {result['status']} beside the emulator: {told} "
-            f"{result['diagnosis'][:300]}".rstrip(),
-            flush=True,
+            f"{result['diagnosis'][:300]}".rstrip()
         )
     return comparisons
 
 
 def _bench(
-    variants: Sequence[Variant],
+    ready: Sequence[Variant],
+    left_out: int,
     supervisor: Supervisor,
-    description: Mapping[str, Any],
+    asked: Mapping[str, Any],
     options: argparse.Namespace,
-    results: _Results,
+    results: ResultsFile,
 ) -> list[dict[str, Any]]:
-    right = results.validated()
-    ready = [v for v in variants if (v.name, v.origin.library_sha) in right]
-    if len(ready) < len(variants):
-        left_out = len(variants) - len(ready)
-        print(f"not timed, because {options.out.name} has no `correct` verdict for them: {left_out} variants")
-    problems = description["bench"].get("problems", ())
+    problems = asked.get("problems", ())
+    if options.only and not problems:
+        raise UnusableError("the bundle names no problems to time: `bench:` of the configuration does")
+    if options.only and not ready:
+        raise UnusableError(f"nothing to time: {options.out.name} has no `correct` verdict; run without --only first")
+    if left_out:
+        _say(f"not timed, because {options.out.name} has no `correct` verdict for them: {left_out} variants")
     how = bench.Timing(problems=problems, rounds=options.rounds, seed=options.seed)
     timings = []
     for result in bench.bench(ready, supervisor, how):
@@ -249,12 +206,12 @@ def _table(
     """One line per variant: verdict, largest error as a part of its bound, and per problem speed and ratio."""
     by_name = {result["variant"]: result for result in verdicts}
     width = max(len(v.name) for v in variants)
-    print(f"\n{'variant':{width}}  status         error/bound  relative  " + "speed (x vendor)")
+    _say(f"\n{'variant':{width}}  status         error/bound  relative  " + "speed (x vendor)")
     for variant in variants:
         verdict = by_name.get(variant.name, {"status": "", "figures": {"ratio": "", "relative": ""}})
         error, relative = (f"{v:.3g}" if isinstance(v, float) else str(v) for v in _pair(verdict["figures"]))
         own = [result for result in timings if result["variant"] == variant.name]
-        print(
+        _say(
             f"{variant.name:{width}}  {verdict['status']:13}  {error:>11}  {relative:>8}  "
             + "  ".join(_timing(result, workload(variant.plan.family).modes) for result in own)
         )

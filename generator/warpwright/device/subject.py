@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from warpwright.device.backend import Backend
 from warpwright.device.call import CheckedKernel
+from warpwright.device.launch import HostError
 from warpwright.device.problem import Problem
 from warpwright.device.tensors import GuardedBuffer
 from warpwright.device.variant import Variant
@@ -43,9 +44,12 @@ class Subject:
 
 
 def load_subject(backend: Backend, variant: Variant) -> Subject:
-    """Load a variant's function. Raises LaunchRefusedError when the device cannot load it."""
+    """Load a variant's function. Raises LaunchRefusedError when the device cannot load it, HostError when this host
+    can load none."""
     try:
         function = backend.load(variant)
+    except HostError:
+        raise
     except Exception as error:
         raise LaunchRefusedError(f"loading: {type(error).__name__}: {error}") from error
     kernel = CheckedKernel(variant.plan, function, backend.max_clusters(variant.plan), backend.device_type)

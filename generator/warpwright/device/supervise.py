@@ -29,6 +29,8 @@ __all__ = ["DeviceUnavailableError", "Outcome", "Supervisor"]
 
 #: Seconds for a killed process to be gone: the driver first has to stop its kernels.
 _REAP_SECONDS = 60
+#: Endings that no kernel causes: somebody, or the system where memory is short, has ended the process.
+_FROM_OUTSIDE = tuple(-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 #: Results are kept and shared: where files lie on this machine is nobody's business.
 _FOLDERS = re.compile(r"(?<![\w/])/(?:[\w.+@-]+/)+")
 
@@ -91,6 +93,7 @@ class Supervisor:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
+            start_new_session=True,  # Ctrl-C in a terminal is for this process: it would look like a crash there
         )
         self._lines = queue.Queue()
         threading.Thread(target=_forward, args=(self._process.stdout, self._lines), daemon=True).start()
@@ -125,7 +128,8 @@ class Supervisor:
                 self._end()
                 return outcome
             if event is None:
-                outcome.status = "crash"
+                # Out of memory, or a person: that says nothing of the variant.
+                outcome.status = "not_run" if self._process.wait(_REAP_SECONDS) in _FROM_OUTSIDE else "crash"
                 outcome.diagnosis = f"{outcome.doing or 'starting'}: {self._ending()}"
             elif event["event"] == "beat":
                 outcome.doing, outcome.who = event["doing"], event.get("who", "")

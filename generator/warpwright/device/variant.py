@@ -6,18 +6,21 @@ The folder is either a record, out/<config>/<variant>/ with build.json, or its c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from warpwright.canonical import digest
 from warpwright.plan.stored import PlanError, plan_from_json
 from warpwright.plan.types import Plan
 from warpwright.sealed import Built, DamagedError, load_built, load_record, read_regular, sha256
 
-__all__ = ["LIBRARY", "ORIGIN", "Origin", "Variant", "VariantError", "load_variant"]
+__all__ = ["LIBRARY", "ORIGIN", "PLAN_SHA", "Origin", "Variant", "VariantError", "load_variant"]
 
 LIBRARY = "kernel.so"
 ORIGIN = "variant.json"
+#: In variant.json, the digest of the plan beside it.
+PLAN_SHA = "plan_sha"
 
 
 class VariantError(Exception):
@@ -64,29 +67,46 @@ class Variant:
 
 def load_variant(folder: Path) -> Variant:
     """Read a variant's folder. Raises VariantError when a file is missing, changed or not of the same build."""
+    bundled = (folder / ORIGIN).exists()
     try:
-        if (folder / ORIGIN).exists():
+        if bundled:
             return _bundled(folder)
         built = load_built(folder)
         plan = _plan(folder, built.plan())
         built.read(LIBRARY)
         return Variant(folder, plan, _origin(folder, built, plan))
     except DamagedError as error:
-        raise VariantError(str(error)) from None
+        told = f"{error.path}: {error.what}; copy the bundle again" if bundled else str(error)
+        raise VariantError(told) from None
     except FileNotFoundError as error:
-        raise VariantError(f"{error.filename}: missing; build the variant first") from None
+        way = "copy the bundle again" if bundled else "build the variant first"
+        raise VariantError(f"{error.filename}: missing; {way}") from None
+    except RecursionError:
+        raise VariantError(f"{folder}: nested too deeply; build the variant again") from None
 
 
 def _bundled(folder: Path) -> Variant:
-    plan = _plan(folder, load_record(folder / "plan.json").value)
-    try:
-        origin = Origin(**load_record(folder / ORIGIN).value)
-    except TypeError as error:
-        raise VariantError(f"{folder / ORIGIN}: {error}; make the bundle again") from None
+    stored = load_record(folder / "plan.json").value
+    told = load_record(folder / ORIGIN).value
+    if told.pop(PLAN_SHA, None) != digest(stored):
+        raise VariantError(f"{folder / 'plan.json'}: it is not the plan that was packed; copy the bundle again")
+    wrong = [field.name for field in fields(Origin) if not _fits(field.name, told.get(field.name, field.default))]
+    if wrong or set(told) - {field.name for field in fields(Origin)}:
+        what = f"{wrong[0]} is not what it must be" if wrong else "it says what no variant does"
+        raise VariantError(f"{folder / ORIGIN}: {what}; make the bundle again")
+    origin = Origin(**told)
     actual = sha256(read_regular(folder / LIBRARY))
     if origin.library_sha != actual:
         raise VariantError(f"{folder / LIBRARY}: SHA-256 {actual[:12]} is not {origin.library_sha[:12]}; copy it again")
-    return Variant(folder, plan, origin)
+    return Variant(folder, _plan(folder, stored), origin)
+
+
+def _fits(name: str, value: object) -> bool:
+    if name == "edited":
+        return isinstance(value, bool)
+    if name == "toolchain":
+        return isinstance(value, dict) and all(isinstance(version, str) for version in value.values())
+    return isinstance(value, str)
 
 
 def _origin(folder: Path, built: Built, plan: Plan) -> Origin:

@@ -24,6 +24,7 @@ from warpwright.device.check import check_problem
 from warpwright.device.check_case import check_case
 from warpwright.device.contest import run_contest
 from warpwright.device.coverage import asked_problems
+from warpwright.device.launch import HostError
 from warpwright.device.lock import holding
 from warpwright.device.memo import Store
 from warpwright.device.problem import Problem, shape_of
@@ -32,6 +33,8 @@ from warpwright.device.variant import load_variant
 
 __all__ = ["main", "select_problems"]
 
+#: Words of CUDA errors that no kernel causes.
+_OF_THE_HOST = ("out of memory", "busy or unavailable", "uncorrectable ECC error", "no longer available", "GPU is lost")
 Tell = Callable[[dict[str, Any]], None]
 
 
@@ -148,7 +151,9 @@ def _compare(backend: Backend, request: Mapping[str, Any], tell: Tell) -> bool:
 def _explain(error: Exception, tell: Tell) -> bool:
     """Tell why a request ended early; the context is lost in any case."""
     text = str(error)
-    if isinstance(error, LaunchRefusedError):
+    if isinstance(error, HostError) or any(words in text for words in _OF_THE_HOST):
+        tell({"event": "broken", "message": text})
+    elif isinstance(error, LaunchRefusedError):
         tell({"event": "failed", "status": "launch_failed", "diagnosis": text})
     elif isinstance(error, DeviceLostError) or "CUDA error" in text:
         tell({"event": "failed", "status": "crash", "diagnosis": text})
