@@ -16,22 +16,31 @@ from warpwright.canonical import digest
 from warpwright.closure import closure
 from warpwright.epilogue.registry import source_path
 
-__all__ = ["checking_digest", "operations_of"]
+__all__ = ["checking_digest", "judges", "operations_of"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_ROOTS = ("device/check.py", "families/{family}/workload/**/*.py")
+_CHECK = "device/check.py"
 #: These reach the device, load what is launched, and hand over its arguments: none of it decides what is right.
 _NO_JUDGES = frozenset({"device/backend.py", "device/call.py", "device/variant.py"})
 #: Holds the version of the package and nothing else: a release alone makes no evidence stale.
 _VERSION = "__init__.py"
 
 
-def checking_digest(family: str, operations: tuple[str, ...] = ()) -> str:
+def judges(contents: Mapping[str, bytes], family: str) -> set[str]:
+    """Return which files of the package judge a family's kernels on a device; `contents` are by path below it."""
+    of_family = f"families/{family}/workload/"
+    roots = [name for name in contents if name == _CHECK or (name.startswith(of_family) and name.endswith(".py"))]
+    return closure(contents, roots, _NO_JUDGES) - _NO_JUDGES - {_VERSION}
+
+
+def checking_digest(family: str, operations: tuple[str, ...] = (), files: Mapping[str, bytes] | None = None) -> str:
     """Digest (16 hex digits) of what a verdict on the device rests on, for a family and its kernel's operations.
 
-    Raises VocabularyError for an operation that is not there, OSError where a file cannot be read.
+    `files` are those of `judges`, where they are known already. Raises VocabularyError for an operation that is not
+    there, OSError where a file cannot be read.
     """
-    texts = dict(_files(family))
+    found = _files(family) if files is None else files
+    texts = {name: hashlib.sha256(content).hexdigest() for name, content in found.items()}
     for operation in operations:
         texts[f"operation {operation}"] = _sha(source_path(operation))
     return digest(texts)[:16]
@@ -43,12 +52,10 @@ def operations_of(kernel: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 @functools.cache
-def _files(family: str) -> Mapping[str, str]:
-    """The digest of each file by its path below the package."""
-    contents = {path.relative_to(_PACKAGE).as_posix(): path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
-    roots = [path.relative_to(_PACKAGE).as_posix() for r in _ROOTS for path in _PACKAGE.glob(r.format(family=family))]
-    found = closure(contents, roots, _NO_JUDGES) - _NO_JUDGES - {_VERSION}
-    return {name: hashlib.sha256(contents[name]).hexdigest() for name in sorted(found)}
+def _files(family: str) -> Mapping[str, bytes]:
+    """The files that judge, by path below the package."""
+    contents = {path.relative_to(_PACKAGE).as_posix(): path.read_bytes() for path in _PACKAGE.rglob("*.py")}
+    return {name: contents[name] for name in judges(contents, family)}
 
 
 def _sha(path: Path) -> str:

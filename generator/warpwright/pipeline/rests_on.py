@@ -1,16 +1,18 @@
-"""Which files of this package a verdict of the emulator rests on: found by their imports, and nothing is imported."""
+"""Which files of this package a verdict rests on: found by their imports, and nothing is imported."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from warpwright.closure import closure
+from warpwright.device.judged_by import judges
 from warpwright.record import read_json, write_json
 from warpwright.resources import cache_root
 
-__all__ = ["files"]
+__all__ = ["files", "files_on_device"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: Where a verdict is made: the harness and the workload of the variant's own family. What these import counts too.
@@ -23,11 +25,36 @@ _VERSION = "__init__.py"
 
 
 def files(family: str) -> dict[str, bytes]:
-    """Content by path below the package, of the Python files and what lies beside them (the C of the launch capture).
+    """Content by path below the package, of what a verdict of the emulator rests on: the Python files and what lies
+    beside them (the C of the launch capture)."""
+    return _kept(family, _closure)
 
-    Reading 150 files' imports takes half a second, so what they are is kept in the cache, for exactly these contents
-    of the package.
-    """
+
+def files_on_device(family: str) -> dict[str, bytes]:
+    """The same of a verdict on a device: `device.judged_by.judges`."""
+    return _kept(f"{family} on a device", lambda contents, _: judges(contents, family))
+
+
+def _kept(key: str, find: Callable[[dict[str, bytes], str], set[str]]) -> dict[str, bytes]:
+    """The files that `find` names. Reading 150 files' imports takes half a second, so what they are is kept in the
+    cache, for exactly these contents of the package."""
+    contents, whole = _contents()
+    kept_in = cache_root() / "emulator_files.json"
+    try:
+        known = read_json(kept_in) or {}
+    except OSError:
+        known = {}
+    if known.get("package") != whole:
+        known = {"package": whole}
+    if not isinstance(known.get(key), list) or not contents.keys() >= set(map(str, known[key])):
+        known[key] = sorted(find(contents, key))
+        with contextlib.suppress(OSError):  # found again next time
+            write_json(kept_in, known)
+    return {name: contents[name] for name in known[key]}
+
+
+def _contents() -> tuple[dict[str, bytes], str]:
+    """Every file of the package by its path below it, and the digest of all."""
     contents = {
         path.relative_to(_PACKAGE).as_posix(): path.read_bytes()
         for path in sorted(_PACKAGE.rglob("*"))
@@ -36,18 +63,7 @@ def files(family: str) -> dict[str, bytes]:
     whole = hashlib.sha256()
     for name, content in contents.items():
         whole.update(f"{name} {len(content)} ".encode() + content)
-    kept_in = cache_root() / "emulator_files.json"
-    try:
-        known = read_json(kept_in) or {}
-    except OSError:
-        known = {}
-    if known.get("package") != whole.hexdigest():
-        known = {"package": whole.hexdigest()}
-    if not isinstance(known.get(family), list) or not contents.keys() >= set(map(str, known[family])):
-        known[family] = sorted(_closure(contents, family))
-        with contextlib.suppress(OSError):  # found again next time
-            write_json(kept_in, known)
-    return {name: contents[name] for name in known[family]}
+    return contents, whole.hexdigest()
 
 
 def _closure(contents: dict[str, bytes], family: str) -> set[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 from warpwright import families
 from warpwright.device.judged_by import checking_digest, operations_of
 from warpwright.errors import VocabularyError
+from warpwright.pipeline import rests_on
 from warpwright.pipeline.emulating import emulator_digest
 from warpwright.protocols import PROTOCOLS, current
 from warpwright.record import Standard
@@ -24,8 +26,16 @@ def standards_of(plan: Mapping[str, Any]) -> Mapping[str, Standard]:
         family, operations = plan["family"], operations_of(plan["kernel"])
         if family not in families.NAMES:
             raise KeyError(family)
-        emulator, checks = emulator_digest(family, operations), checking_digest(family, operations)
+        emulator, checks = emulator_digest(family, operations), _checks(family, operations)
     except (AttributeError, KeyError, TypeError, ValueError, OSError, VocabularyError):
         emulator = checks = "nothing that is there"
     codes = {"emulated": emulator, "compared": emulator, "gpu-validated": checks}
     return {method: Standard(current(method), codes.get(method, "")) for method in PROTOCOLS}
+
+
+@functools.cache
+def _checks(family: str, operations: tuple[str, ...]) -> str:
+    return checking_digest(family, operations, _files_on_device(family))
+
+
+_files_on_device = functools.cache(rests_on.files_on_device)

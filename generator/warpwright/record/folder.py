@@ -6,6 +6,7 @@ be missing: the variant is then simply known less well.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from warpwright.record.atomic import read_json, write_json, write_text
 from warpwright.record.evidence import METHODS, STATUSES, Evidence
 from warpwright.record.reading import read_evidence
 from warpwright.record.wrong import SchemaError
-from warpwright.sealed import DamagedError, Stored, load_record, read_regular, sha256
+from warpwright.sealed import DamagedError, Stored, load_record, read_regular, sha256, unseal
 
 __all__ = ["Damage", "Folder", "adopt", "by_identity", "folders_in"]
 
@@ -106,15 +107,13 @@ class Folder:
         for method, file in METHODS.items():
             path = self.path / file
             try:
-                value = _counting(method, load_record(path))
-                if value is not None:
-                    yield method, read_evidence(method, value)
+                found = _read(method, read_regular(path))
             except FileNotFoundError:
-                pass
+                continue
             except DamagedError as error:
-                yield method, Damage(path, error.what)
-            except SchemaError as error:
-                yield method, Damage(path, str(error))
+                found = error.what
+            if found is not None:
+                yield method, Damage(path, found) if isinstance(found, str) else found
 
     def evidence(self) -> list[Evidence]:
         """Return every method's result that the folder holds, valid or not, from cheap to dear."""
@@ -207,6 +206,19 @@ def _load(path: Path) -> Stored | None:
         return load_record(path)
     except (FileNotFoundError, DamagedError):
         return None
+
+
+@functools.lru_cache(maxsize=2048)
+def _read(method: str, data: bytes) -> Evidence | str | None:
+    """What the content of a method's file says, or is wrong with it; None where it is passed over. Kept, since who
+    lists variants asks for the same a dozen times; the evidence is not to be altered."""
+    try:
+        value = _counting(method, unseal(Path(METHODS[method]), data))
+        return None if value is None else read_evidence(method, value)
+    except DamagedError as error:
+        return error.what
+    except SchemaError as error:
+        return str(error)
 
 
 def _counting(method: str, stored: Stored | None) -> dict[str, Any] | None:
