@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import random
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,8 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.plan.space import point
-from warpwright.plan import plan, rules
+from tests.plan.space import any_point, likely_point, model, point
+from warpwright.canonical import plain
+from warpwright.plan import folder_name, plan, rules
 from warpwright.plan.rule import nearest_of
 
 Changes = Mapping[str, Any]
@@ -59,16 +64,12 @@ def near(path: str, nearest: Mapping[Any, Any]) -> list[tuple[dict[str, Any], st
     return [({path: v}, str(legal)) for v, legal in nearest.items()]
 
 
-def extents(prefix: str, names: str) -> Callable[[str], Changes]:
-    return lambda nearest: {f"{prefix}.{name}": int(v) for name, v in zip(names, nearest.split("x"), strict=True)}
-
-
 CASES = [
     Case(
         "operand.dtype",
         [{"kernel.a.dtype": t, "kernel.b.dtype": t} for t in ("f16", "bf16")],
-        [({"kernel.a.dtype": "bf16"}, "both bf16"), ({"kernel.b.dtype": "bf16"}, "both f16")],
-        lambda nearest: dict.fromkeys(("kernel.a.dtype", "kernel.b.dtype"), nearest.split()[1]),
+        [({"kernel.a.dtype": "bf16"}, "bf16"), ({"kernel.b.dtype": "bf16"}, "f16")],
+        value("kernel.b.dtype"),
     ),
     Case(
         "warps.consumer",
@@ -146,8 +147,13 @@ CASES = [
     Case(
         "cluster.size",
         [cluster(2, 2), cluster(4, 1), cluster(1, 4)],
-        [(cluster(4, 2), "2x2"), (cluster(2, 4), "2x2"), (cluster(1, 8), "1x2"), (cluster(8, 1), "2x2")],
-        extents("design.cluster", "mn"),
+        [
+            (cluster(4, 2), "{m: 2, n: 2}"),
+            (cluster(2, 4), "{m: 2, n: 2}"),
+            (cluster(1, 8), "{m: 1, n: 2}"),
+            (cluster(8, 1), "{m: 2, n: 2}"),
+        ],
+        value("design.cluster"),
     ),
     Case(
         "multicast.a",
@@ -181,30 +187,38 @@ CASES = [
         number("design.cluster.m"),
     ),
     Case(
+        "epilogue.operands",
+        [WITH_C],
+        [
+            ({**WITH_C, "kernel.epilogue": ["beta_c", "beta_c"]}, "[beta_c]"),
+            (
+                {**WITH_C, "kernel.epilogue": ["beta_c", {"op": "bias_n", "dtype": "f16"}, "beta_c", "relu"]},
+                "[beta_c, {op: bias_n, dtype: f16}, relu]",
+            ),
+        ],
+        value("kernel.epilogue"),
+    ),
+    Case(
         "epilogue.operand",
         [{}, WITH_C],
         [
-            ({"kernel.c": {"dtype": "f16", "major": "n"}}, "remove it"),
+            ({"kernel.c": {"dtype": "f16", "major": "n"}}, "null"),
             ({"kernel.epilogue": ["beta_c"]}, "{dtype: f16, major: n}"),
-            ({**WITH_C, "kernel.epilogue": ["beta_c", "beta_c"]}, "1"),
         ],
-        lambda nearest: (
-            {"kernel.c": None}
-            if nearest == "remove it"
-            else {"kernel.epilogue": ["beta_c"]}
-            if nearest == "1"
-            else {"kernel.c": yaml.safe_load(nearest)}
-        ),
+        value("kernel.c"),
     ),
     Case(
         "epilogue.dtype",
         [{"kernel.epilogue": [{"op": "bias_n", "dtype": "bf16"}, "relu"]}],
         [
-            ({"kernel.epilogue": [{"op": "relu", "dtype": "bf16"}]}, "relu"),
-            ({"kernel.epilogue": [{"op": "alpha", "dtype": "f16"}]}, "alpha"),
-            ({**WITH_C, "kernel.epilogue": [{"op": "beta_c", "dtype": "f16"}]}, "beta_c"),
+            ({"kernel.epilogue": [{"op": "relu", "dtype": "bf16"}]}, "[relu]"),
+            (
+                {"kernel.epilogue": [{"op": "bias_n", "dtype": "bf16"}, {"op": "alpha", "dtype": "f16"}]},
+                "[{op: bias_n, dtype: bf16}, alpha]",
+            ),
+            ({**WITH_C, "kernel.epilogue": [{"op": "beta_c", "dtype": "f16"}]}, "[beta_c]"),
         ],
-        lambda nearest: {"kernel.epilogue": [nearest]},
+        value("kernel.epilogue"),
     ),
     Case(
         "epilogue.n",
@@ -245,8 +259,8 @@ CASES = [
     Case(
         "shared_memory",
         at("design.stages", 6),
-        near("design.stages", {7: "6 stages", 10**30: "6 stages"}),
-        lambda nearest: {"design.stages": int(nearest.split()[0])},
+        near("design.stages", {7: 6, 10**30: 6}),
+        number("design.stages"),
     ),
     Case(
         "registers.split",
@@ -284,32 +298,35 @@ CASES = [
             {**COOP1, "design.tile.m": 256, "design.tile.n": 104},
         ],
         [
-            ({**PING, "design.tile.n": 216}, "128x208x64"),
-            ({**PING, "design.tile.n": 256, "design.epilogue_n": 64}, "128x192x64"),
-            ({**PING, "design.tile.n": 256, **cluster(4, 1)}, "128x192x64"),
-            ({"design.registers": "none", "design.tile.n": 144, **PING}, "128x136x64"),
-            ({**COOP1, "design.tile.m": 256, "design.tile.n": 112}, "256x104x64"),
+            ({**PING, "design.tile.n": 216}, "{m: 128, n: 208, k: 64}"),
+            ({**PING, "design.tile.n": 256, "design.epilogue_n": 64}, "{m: 128, n: 192, k: 64}"),
+            ({**PING, "design.tile.n": 256, **cluster(4, 1)}, "{m: 128, n: 192, k: 64}"),
+            ({"design.registers": "none", "design.tile.n": 144, **PING}, "{m: 128, n: 136, k: 64}"),
+            ({**COOP1, "design.tile.m": 256, "design.tile.n": 112}, "{m: 256, n: 104, k: 64}"),
             # A thread has 255 registers, whatever setmaxnreg grants.
-            ({**COOP1, "design.tile.m": 256, "design.tile.n": 112, **split(24, 256)}, "256x104x64"),
+            ({**COOP1, "design.tile.m": 256, "design.tile.n": 112, **split(24, 256)}, "{m: 256, n: 104, k: 64}"),
             # Direct stores, and an operation on more than 16 elements at a time, need more beside the accumulators.
-            ({"design.registers": "none", "design.tile.n": 136, "design.store": "direct", **PING}, "128x128x64"),
+            (
+                {"design.registers": "none", "design.tile.n": 136, "design.store": "direct", **PING},
+                "{m: 128, n: 128, k: 64}",
+            ),
             (
                 {"design.tile.n": 192, "design.epilogue_n": 64, "kernel.epilogue": ["silu"], **split(40, 232), **PING},
-                "128x128x64",
+                "{m: 128, n: 128, k: 64}",
             ),
-            ({**PING, "design.tile.m": 192, "design.tile.n": 256, "design.tile.k": 32}, "192x136x32"),
+            ({**PING, "design.tile.m": 192, "design.tile.n": 256, "design.tile.k": 32}, "{m: 192, n: 136, k: 32}"),
         ],
-        extents("design.tile", "mnk"),
+        value("design.tile"),
     ),
     Case(
         "registers.instruction",
         [{**COOP3, "design.tile.n": 200}, {"design.tile.n": 256}],
         [
-            ({**COOP3, "design.tile.n": 208}, "192x200x64"),
-            ({**COOP3, "design.tile.n": 256, "design.epilogue_n": 16}, "192x192x64"),
-            ({**COOP3, "design.tile.n": 224, **cluster(2, 1)}, "192x192x64"),
+            ({**COOP3, "design.tile.n": 208}, "{m: 192, n: 200, k: 64}"),
+            ({**COOP3, "design.tile.n": 256, "design.epilogue_n": 16}, "{m: 192, n: 192, k: 64}"),
+            ({**COOP3, "design.tile.n": 224, **cluster(2, 1)}, "{m: 192, n: 192, k: 64}"),
         ],
-        extents("design.tile", "mnk"),
+        value("design.tile"),
     ),
 ]
 
@@ -348,8 +365,9 @@ def test_the_first_illegal_value_and_its_remedy(rule, changes, nearest, repair):
     found = {violation.rule: violation for violation in plan(point(changes)).violations}
     assert rule in found
     assert found[rule].nearest == nearest
-    assert found[rule].message.startswith(f"{found[rule].field} = {found[rule].value}: ")
-    assert found[rule].limit in found[rule].message
+    origin = r"(, the default|, from auto)?: "
+    assert re.match(re.escape(f"{found[rule].field} = {found[rule].value}") + origin, found[rule].message)
+    assert found[rule].message.endswith(f"(limit: {found[rule].limit}; nearest legal: {nearest})")
     assert broken({**changes, **repair(nearest)}) == set()
 
 
@@ -358,17 +376,62 @@ def test_a_tile_of_which_one_stage_fits_is_too_large(stages):
     huge = {"design.tile": {"m": 128, "n": 256, "k": 256}, "design.stages": stages}
     found = plan(point(huge)).violations
     assert [violation.rule for violation in found] == ["stages" if stages == 1 else "shared_memory"]
-    assert found[0].nearest == "a smaller tile"
+    assert found[0].message.endswith("; instead: a smaller tile)")
 
 
 def test_no_narrower_tile_can_hold_these_accumulators():
     changes = {"design.tile.m": 256, "design.epilogue_n": 64, "design.tile.n": 128, **PING}
     (violation,) = plan(point(changes)).violations
-    assert (violation.rule, violation.nearest) == ("registers.accumulator", "256x64x64")
+    assert (violation.rule, violation.nearest) == ("registers.accumulator", "{m: 256, n: 64, k: 64}")
     (violation,) = plan(point({**changes, "design.registers": "none", **cluster(4, 1)})).violations
-    assert (violation.rule, violation.nearest) == ("registers.accumulator", "256x64x64")
+    assert (violation.rule, violation.nearest) == ("registers.accumulator", "{m: 256, n: 64, k: 64}")
 
 
-@pytest.mark.parametrize(("value", "legal", "nearest"), [(6, (4, 8), 4), (7, (4, 8), 8), (1, (), "none")])
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({**PING, "design.consumer_warps": 4}, "design.consumer_warps = 4: "),
+        ({"design.tile.m": 192}, "design.tile.m = 192: "),
+        ({"kernel.epilogue": ["beta_c"]}, "kernel.c = null, the default: "),
+        ({**COOP3, "design.tile.n": 208}, "design.tile = n of 208: "),
+        ({"design.tile": {"m": 128, "n": 256, "k": 256}}, "design.stages = 2 (410624 B), from auto: "),
+        ({"design.tile": {"m": 128, "n": 256, "k": 256}, "design.stages": 2}, "design.stages = 2 (410624 B): "),
+    ],
+)
+def test_what_nobody_wrote_is_told_as_what_it_is(changes, told):
+    assert plan(point(changes)).violations[0].message.startswith(told)
+
+
+def test_a_folder_s_name_fits_a_file_system():
+    """Of a label as long as its numbers make it, the identity at the end stays."""
+    planned = plan(point({"design.tile": {"m": 10**18, "n": 10**18, "k": 10**18}, "design.stages": 10**18}))
+    assert len(folder_name(dataclasses.replace(planned, label=planned.label * 9)).encode()) <= 170
+    assert folder_name(planned).endswith(f"-{planned.identity[:8]}")
+    assert folder_name(plan(point())) == f"{plan(point()).label}-{plan(point()).identity[:8]}"
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_the_nearest_value_of_any_violation_would_do(seed):
+    """Put in the place of the field, whatever else is wrong with the point: its rule then holds."""
+    at_random = random.Random(seed)
+    asked = plain((any_point if seed % 2 else likely_point)(at_random.choice))
+    for violation in plan(model(asked)).violations:
+        assert ("; nearest legal: " in violation.message) != ("; instead: " in violation.message)
+        if "; nearest legal: " in violation.message:
+            tree = copy.deepcopy(asked)
+            *parents, last = violation.field.split(".")
+            node = tree
+            for name in parents:
+                node = node[name]
+            node[last] = yaml.safe_load(violation.nearest)
+            tree["kernel"]["epilogue"] = [
+                {"op": step} if isinstance(step, str) else step for step in tree["kernel"]["epilogue"]
+            ]
+            assert violation.rule not in {left.rule for left in plan(model(tree)).violations}, violation
+
+
+@pytest.mark.parametrize(
+    ("value", "legal", "nearest"), [(6, (4, 8), 4), (7, (4, 8), 8), (1, (), "nothing, as long as the rest stays")]
+)
 def test_nearest_of(value, legal, nearest):
     assert nearest_of(value, legal) == nearest

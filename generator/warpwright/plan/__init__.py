@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from warpwright.canonical import canonical_json, digest
-from warpwright.plan.types import Plan
+from warpwright.plan.types import Plan, Violation
 
 if TYPE_CHECKING:
     from warpwright.plan.rule import Rule
@@ -15,12 +15,34 @@ if TYPE_CHECKING:
 
 __all__ = ["folder_name", "identified", "plan", "rules"]
 
+#: Of a folder's name, which may have 255 bytes; files in work append some (`.NAME.RANDOM.old`).
+_LONGEST_LABEL = 160
+
 
 def plan(point: Point) -> Plan:
     """Plan one point. An illegal point gives a plan whose `violations` say why."""
     from warpwright.families import target
 
-    return identified(target(point.family, point.arch).plan(point))
+    found = identified(target(point.family, point.arch).plan(point))
+    if found.legal:
+        return found
+    return dataclasses.replace(
+        found, violations=tuple(_with_origin(violation, point) for violation in found.violations)
+    )
+
+
+def _with_origin(violation: Violation, point: Point) -> Violation:
+    """Say of a value that nobody need have written where it is from: a default, or what `auto` became."""
+    *parents, last = violation.field.split(".")
+    node: Any = point
+    for name in parents:
+        node = getattr(node, name, None)
+    field, written = getattr(type(node), "model_fields", {}).get(last), getattr(node, last, None)
+    if field is None or (written != field.default and written != "auto"):
+        return violation
+    head = f"{violation.field} = {violation.value}"
+    origin = "from auto" if written == "auto" else "the default"
+    return dataclasses.replace(violation, message=violation.message.replace(head, f"{head}, {origin}", 1))
 
 
 def rules() -> dict[tuple[str, str], tuple[Rule[Any], ...]]:
@@ -58,5 +80,5 @@ _texts: dict[int, tuple[Mapping[str, Any], str]] = {}
 
 
 def folder_name(plan: Plan) -> str:
-    """Return the name of a variant's folder: its label, made unique by its identity."""
-    return f"{plan.label}-{plan.identity[:8]}"
+    """Return the name of a variant's folder: its label, made unique by its identity, within what file systems take."""
+    return f"{plan.label[:_LONGEST_LABEL]}-{plan.identity[:8]}"

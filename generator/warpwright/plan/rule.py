@@ -8,11 +8,16 @@ from typing import Generic, TypeVar
 
 from warpwright.plan.types import Violation
 
-__all__ = ["Finding", "Rule", "RuleSet", "nearest_of"]
+__all__ = ["Advice", "Finding", "Rule", "RuleSet", "nearest_of"]
 
 T = TypeVar("T")
-#: (value, limit, nearest legal value), or None where the rule holds.
+#: (value, limit, nearest legal value or `Advice`), or None where the rule holds. The nearest value is text as a YAML
+#: file writes it in the rule's field, where it is legal as far as this rule goes.
 Finding = tuple[object, object, object] | None
+
+
+class Advice(str):
+    """What to do where no value of the rule's own field would do."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,8 @@ class Rule(Generic[T]):
         if found is None:
             return None
         value, limit, nearest = (str(part) for part in found)
-        message = f"{self.field} = {value}: {self.statement} (limit: {limit}; nearest legal: {nearest})"
+        way_out = f"instead: {nearest}" if isinstance(found[2], Advice) else f"nearest legal: {nearest}"
+        message = f"{self.field} = {value}: {self.statement} (limit: {limit}; {way_out})"
         return Violation(self.id, self.field, value, limit, nearest, message)
 
 
@@ -51,6 +57,7 @@ class RuleSet(Generic[T]):
         return tuple([violation for rule in self.rules if (violation := rule.check(subject))])
 
 
-def nearest_of(value: int, legal: Iterable[int]) -> int | str:
-    """Return the legal value nearest to `value` (the smaller of two), or "none" where nothing is legal."""
-    return min(legal, key=lambda candidate: (abs(candidate - value), candidate), default="none")
+def nearest_of(value: int, legal: Iterable[int]) -> int | Advice:
+    """Return the legal value nearest to `value` (the smaller of two), or advice where nothing is legal."""
+    none = Advice("nothing, as long as the rest stays")
+    return min(legal, key=lambda candidate: (abs(candidate - value), candidate), default=none)

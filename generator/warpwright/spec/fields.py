@@ -31,6 +31,7 @@ class Fields:
 
     def __init__(self, family: str) -> None:
         self.family = family
+        self._nodes: dict[Path, list[Schema]] = {}  # a sweep asks for the same ones in every product
 
     @cached_property
     def schema(self) -> Schema:
@@ -48,6 +49,14 @@ class Fields:
             yield node
 
     def _at(self, path: Path) -> list[Schema]:
+        # Every item of a list is like the first.
+        path = tuple(0 if isinstance(step, int) else step for step in path)
+        found = self._nodes.get(path)
+        if found is None:
+            found = self._nodes[path] = self._find(path)
+        return found
+
+    def _find(self, path: Path) -> list[Schema]:
         nodes = list(self._flat(self.schema))
         for step in path:
             below = [n["items"] if isinstance(step, int) else n["properties"][step] for n in nodes if _has(n, step)]

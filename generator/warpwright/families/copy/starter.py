@@ -27,7 +27,8 @@ design:
   store: direct                    # direct: from registers | tma: through shared memory
   slots: auto                      # tma: buffers per consumer warp on the way out, 1 to 8; auto: 2
 
-# Values per field; every combination is one point. A list of such mappings is the union of their products.
+# Values per field, or a range such as {from: 2, to: 6}; every combination is one point. A list of such mappings is the
+# union of their products.
 sweep:
   design.stage_bytes: [4096, 8192]
   design.ctas_per_sm: [2, 4]

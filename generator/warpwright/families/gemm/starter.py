@@ -35,7 +35,8 @@ design:
   epilogue_n: auto                 # columns of one epilogue subtile
   epilogue_stages: auto
 
-# Values per field; every combination is one point. A list of such mappings is the union of their products.
+# Values per field, or a range such as {from: 2, to: 6}; every combination is one point. A list of such mappings is the
+# union of their products.
 sweep:
   design.tile.n: [64, 128, 256]
   design.cluster: [{m: 1, n: 1}, {m: 2, n: 1}]

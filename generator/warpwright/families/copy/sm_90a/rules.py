@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from warpwright.archs import SM90A
 from warpwright.families.copy.sm_90a.solution import LANES, VECTOR_BYTES, Solution
-from warpwright.plan.rule import Finding, RuleSet
+from warpwright.plan.rule import Advice, Finding, RuleSet
 
 __all__ = ["RULES"]
 
@@ -26,7 +26,8 @@ def _(s: Solution) -> Finding:
     if s.warps <= _MAX_WARPS:
         return None
     design = s.design
-    nearest = max(1, _MAX_WARPS - design.producer_warps)
+    room = _MAX_WARPS - design.producer_warps
+    nearest = room if room > 0 else Advice("fewer producer warps")
     return f"{design.consumer_warps} (and {design.producer_warps} producers)", f"{_MAX_WARPS} warps", nearest
 
 
@@ -60,7 +61,7 @@ def _(s: Solution) -> Finding:
     return (
         f"{s.design.stage_bytes} ({s.vector_registers} registers)",
         f"{room} of {s.entry_registers} registers at entry",
-        fits if room >= each else "fewer CTAs per SM",
+        fits if room >= each else Advice("fewer CTAs per SM"),
     )
 
 
@@ -93,5 +94,5 @@ def _(s: Solution) -> Finding:
     """the ring, the buffers on the way out and the barriers fit a CTA's share of the SM's shared memory"""
     if s.shared_bytes <= s.shared_limit:
         return None
-    fits = f"{s.fitting_stages} stages" if s.fitting_stages >= 2 else "smaller stages, or fewer CTAs per SM"
+    fits = s.fitting_stages if s.fitting_stages >= 2 else Advice("smaller stages, or fewer CTAs per SM")
     return f"{s.stages} ({s.shared_bytes} B)", f"{s.shared_limit} B", fits

@@ -12,7 +12,7 @@ from warpwright.families.gemm.sm_90a.shapes import SHAPE
 from warpwright.families.gemm.sm_90a.solution import Solution, solve
 from warpwright.families.gemm.sm_90a.tiles import WARPGROUP, Tiles, output, tiles
 from warpwright.families.gemm.sm_90a.warps import INSTRUCTION_OVERHEAD, Warps, warps
-from warpwright.plan.rule import Finding, RuleSet
+from warpwright.plan.rule import Advice, Finding, RuleSet
 
 __all__ = ["BUDGET"]
 
@@ -23,7 +23,7 @@ BUDGET: RuleSet[Solution] = RuleSet()
 def _(s: Solution) -> Finding:
     """a ring needs two stages to overlap loading and computing"""
     stages = s.ring.stages
-    return (stages, ">= 2", 2 if s.ring.fitting >= 2 else "a smaller tile") if stages < 2 else None
+    return (stages, ">= 2", 2 if s.ring.fitting >= 2 else Advice("a smaller tile")) if stages < 2 else None
 
 
 @BUDGET.add("stages.producers", "design.producer_warps")
@@ -41,7 +41,7 @@ def _(s: Solution) -> Finding:
     if stages <= fitting:
         return None
     needed = size(s.asked, s.tiles, s.output, stages)
-    fits = f"{fitting} stages" if fitting >= 2 else "a smaller tile"
+    fits = fitting if fitting >= 2 else Advice("a smaller tile")
     return f"{stages} ({needed} B)", f"{SM90A.shared_bytes} B", fits
 
 
@@ -92,11 +92,11 @@ def _registers_fit(a: Asked) -> bool:
     return _accumulators_fit(t, w) and _instruction_fits(a, w)
 
 
-def _nearest_tile(a: Asked) -> str:
+def _nearest_tile(a: Asked) -> str | Advice:
     """Return the nearest tile, no larger, whose registers fit and that keeps every rule of shapes."""
     widths = [n for n in range(a.tile_n, 0, -8) if _registers_fit(a._replace(tile_n=n))]  # whatever the depth
     nearby = [(a.tile_n - n + a.tile_k - k, -n, n, k) for n in widths for k in range(a.tile_k, 0, -16)]
     for _, _, n, k in sorted(nearby):
         if not SHAPE.violations(solve(a._replace(tile_n=n, tile_k=k))):
-            return f"{a.tile_m}x{n}x{k}"
-    return "a smaller tile.m"
+            return f"{{m: {a.tile_m}, n: {n}, k: {k}}}"
+    return Advice("a smaller tile.m")

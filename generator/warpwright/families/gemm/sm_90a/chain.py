@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from warpwright.epilogue import registry
@@ -11,7 +12,7 @@ from warpwright.epilogue.chain import argument_names
 from warpwright.epilogue.op import EpilogueOp, EpilogueOperand
 from warpwright.families.gemm.sm_90a.names import TAKEN
 
-__all__ = ["Step", "steps"]
+__all__ = ["Step", "chain_text", "steps"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,20 @@ class Step:
     dtype: str  # of its vector operand
     arguments: tuple[tuple[EpilogueOperand, str], ...]
     scratch: str  # the buffer that holds its shared_bytes, or ""
+
+    @property
+    def reads_tile(self) -> bool:
+        return any(operand.kind == "tile" for operand in self.op.operands)
+
+    @property
+    def reads_vector(self) -> bool:
+        return any(operand.kind in ("vector_m", "vector_n") for operand in self.op.operands)
+
+
+def chain_text(chain: Iterable[Step]) -> str:
+    """Return a chain as a YAML file writes it, e.g. `[alpha, {op: bias_n, dtype: f16}]`."""
+    words = (s.op.name if s.dtype == "f32" else f"{{op: {s.op.name}, dtype: {s.dtype}}}" for s in chain)
+    return f"[{', '.join(words)}]"
 
 
 def steps(chain: tuple[tuple[str, str], ...]) -> tuple[Step, ...]:

@@ -5,7 +5,10 @@ A predicate returns None or (value, limit, nearest legal value). What must fit b
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from warpwright.archs import SM90A
+from warpwright.families.gemm.sm_90a.chain import Step, chain_text
 from warpwright.families.gemm.sm_90a.solution import Solution
 from warpwright.plan.rule import Finding, RuleSet, nearest_of
 
@@ -24,11 +27,11 @@ def _multiples(step: int, low: int, high: int) -> range:
 # Operands -------------------------------------------------------------------------------------------------
 
 
-@SHAPE.add("operand.dtype", "kernel")
+@SHAPE.add("operand.dtype", "kernel.b.dtype")
 def _(s: Solution) -> Finding:
     """wgmma multiplies A and B of one and the same 16-bit type"""
     a, b = s.computed.a.dtype.name, s.computed.b.dtype.name
-    return None if a == b else (f"a.dtype {a}, b.dtype {b}", "both f16 or both bf16", f"both {a}")
+    return None if a == b else (b, f"that of A, {a}", a)
 
 
 # Warps ---------------------------------------------------------------------------------------------------
@@ -119,7 +122,7 @@ def _(s: Solution) -> Finding:
 def _(s: Solution) -> Finding:
     """clusters hold at most 4 CTAs"""
     m, n, most = s.asked.cluster_m, s.asked.cluster_n, SM90A.max_cluster
-    return None if m * n <= most else (f"{m}x{n}", f"{most} CTAs", f"{min(m, 2)}x2")
+    return None if m * n <= most else (f"{m}x{n}", f"{most} CTAs", f"{{m: {min(m, 2)}, n: 2}}")
 
 
 def _multicast(peers: int, rows: int, depth: int, major: str) -> Finding:
@@ -145,24 +148,35 @@ def _(s: Solution) -> Finding:
 # Epilogue ------------------------------------------------------------------------------------------------
 
 
+@SHAPE.add("epilogue.operands", "kernel.epilogue")
+def _(s: Solution) -> Finding:
+    """a chain has one tile operand at most: there is one kernel.c"""
+    if len(s.computed.tile_operands) <= 1:
+        return None
+    kept: list[Step] = []
+    for step in s.computed.steps:
+        if not step.reads_tile or not any(other.reads_tile for other in kept):
+            kept.append(step)
+    return chain_text(s.computed.steps), "1 tile operand", chain_text(kept)
+
+
 @SHAPE.add("epilogue.operand", "kernel.c")
 def _(s: Solution) -> Finding:
-    """a chain with a tile operand needs kernel.c, and no other chain may give it; one tile operand at most"""
-    given, wanted = s.computed.c is not None, len(s.computed.tile_operands)
-    if wanted > 1:
-        return f"{wanted} tile operands", "1", "1"
-    if given != bool(wanted):
-        return ("given", "absent", "remove it") if given else ("absent", "given", "{dtype: f16, major: n}")
-    return None
+    """a chain with a tile operand needs kernel.c, and no other chain may give it"""
+    given, wanted = s.computed.c is not None, bool(s.computed.tile_operands)
+    if given == wanted:
+        return None
+    return ("given", "null, without a tile operand", "null") if given else ("null", "given", "{dtype: f16, major: n}")
 
 
 @SHAPE.add("epilogue.dtype", "kernel.epilogue")
 def _(s: Solution) -> Finding:
     """an operation takes a dtype only for a vector operand; a tile operand has that of kernel.c, a scalar f32"""
-    for step in s.computed.steps:
-        if step.dtype != "f32" and not any(o.kind in ("vector_m", "vector_n") for o in step.op.operands):
-            return f"{{op: {step.op.name}, dtype: {step.dtype}}}", "no dtype", step.op.name
-    return None
+    wrong = [step for step in s.computed.steps if step.dtype != "f32" and not step.reads_vector]
+    if not wrong:
+        return None
+    legal = [replace(step, dtype="f32") if step in wrong else step for step in s.computed.steps]
+    return chain_text(s.computed.steps), f"no dtype for {', '.join(step.op.name for step in wrong)}", chain_text(legal)
 
 
 @SHAPE.add("epilogue.n", "design.epilogue_n")
@@ -172,7 +186,7 @@ def _(s: Solution) -> Finding:
     if n in _SUBTILES and tile % n == 0:
         return None
     legal = [n for n in _SUBTILES if tile % n == 0]
-    return n, " or ".join(map(str, legal)) or "none", nearest_of(n, legal)
+    return n, " or ".join(map(str, legal)) or "no subtile of this tile.n", nearest_of(n, legal)
 
 
 @SHAPE.add("epilogue.stages", "design.epilogue_stages")
