@@ -15,6 +15,7 @@ from warpwright.families.gemm.sm_90a.asked import asked
 from warpwright.families.gemm.sm_90a.ring import buffers, size
 from warpwright.families.gemm.sm_90a.shapes import SHAPE
 from warpwright.families.gemm.sm_90a.solution import Solution, solve
+from warpwright.plan import plan
 
 CHAIN = ["silu", "bias_n", "gelu_tanh"]
 
@@ -57,3 +58,59 @@ def test_every_scratch_begins_at_16_bytes_in_the_map_and_in_its_size() -> None:
     a = s.asked._replace(computed=dataclasses.replace(s.computed, steps=cast(Any, (step,) * 3)))
     last = buffers(a, s.tiles, s.output, s.ring)[-1]
     assert -(-(last.offset + last.bytes) // 1024) * 1024 == size(a, s.tiles, s.output, s.ring.stages)
+
+
+@pytest.mark.parametrize(("k", "stages"), [(16, 16), (64, 16), (192, 8)])
+def test_as_many_stages_as_fit_and_sixteen_at_most(k: int, stages: int) -> None:
+    """Of (64 + 8) * 2 k bytes; beside them 227 KiB hold one buffer of 64 x 8 for D, and two barriers a stage."""
+    tile = {"design.tile": {"m": 64, "n": 8, "k": k}, "design.consumer_warps": 4}
+    ring = solved(tile).ring
+    assert ring.stages == stages
+    assert ring.fitting == (227 * 1024 - 64 * 8 * 2) // (72 * 2 * k + 16)
+
+
+WITH_C = {"kernel.epilogue": ["beta_c"], "kernel.c": {"dtype": "f32", "major": "n"}, "design.stages": 3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "stages", "slots"),
+    [
+        # The next subtile of C comes while one is read; each of two warpgroups that share the tile has its own.
+        ({}, 2, 4),
+        ({"design.schedule": "pingpong"}, 2, 2),
+        ({"design.consumer_warps": 4, "design.tile.m": 64}, 2, 2),
+        ({"design.epilogue_stages": 1}, 2, 4),
+        ({"design.epilogue_stages": 4}, 4, 8),
+        ({"design.store": "direct"}, 2, 4),
+        # A CTA takes each subtile of its only tile once: here there is one.
+        ({"design.scheduler.kind": "one_tile", "design.epilogue_n": 64, "design.tile.n": 64}, 1, 2),
+    ],
+)
+def test_the_ring_of_c(changes: dict[str, Any], stages: int, slots: int) -> None:
+    planned = plan(point({**WITH_C, **changes}))
+    assert planned.legal, planned.violations
+    (c,) = [buffer for buffer in planned.main.buffers if buffer.name == "c"]
+    columns = planned.design.subtile_n
+    assert (planned.design.c_stages, c.shape, c.bytes) == (stages, (64, columns, slots), 64 * columns * slots * 4)
+    (full,) = [barrier for barrier in planned.main.barriers if barrier.name == "c_full"]
+    assert (full.stages, full.transaction_bytes) == (stages, 64 * columns * 4 * slots // stages)
+
+
+@pytest.mark.parametrize(
+    ("columns", "major", "swizzle"),
+    [(8, "n", "none"), (16, "n", "32B"), (32, "n", "64B"), (64, "n", "128B"), (8, "m", "128B")],
+)
+def test_a_subtile_is_swizzled_as_widely_as_its_lines_are(columns: int, major: str, swizzle: str) -> None:
+    changes = {"design.epilogue_n": columns, "kernel.d": {"dtype": "f16", "major": major}}
+    (d,) = [buffer for buffer in plan(point(changes)).main.buffers if buffer.name == "d"]
+    assert d.swizzle == swizzle
+
+
+@pytest.mark.parametrize(
+    ("n", "columns", "subtile_stages"), [(128, 32, 2), (48, 16, 1), (40, 8, 1), (32, 32, 1), (256, 32, 2), (96, 32, 1)]
+)
+def test_subtiles_are_as_wide_as_divides_the_tile_and_two_at_a_time_where_they_are_even(
+    n: int, columns: int, subtile_stages: int
+) -> None:
+    design = plan(point({"design.tile": {"m": 128, "n": n, "k": 64}, "design.stages": 2})).design
+    assert (design.subtile_n, design.subtile_stages) == (columns, subtile_stages)
