@@ -218,6 +218,20 @@ def test_no_forged_run_bears_out_another_line(evidence: Evidence, seed: int) -> 
     assert counted["red"] + counted["refused"] > CASES / 4
 
 
+def test_a_run_counts_once(evidence: Evidence) -> None:
+    """Told twice in one file it is refused; the files of two configurations that share a variant may both have it."""
+    genuine = evidence.raw.read_text()
+    other = evidence.ledger.with_name("other.jsonl")
+    raw_runs.write_runs(raw_runs.raw_path(other), raw_runs.read_runs(evidence.raw))
+    runs = raw_runs.all_runs([evidence.ledger, other])
+    assert runs == raw_runs.read_runs(evidence.raw)
+    assert evidence_check.check(evidence.exploration, {"attacked": read_ledger(evidence.ledger)}, (), runs).passed
+    evidence.raw.write_text(genuine * 2)
+    with pytest.raises(LedgerError, match="told once"):
+        evidence.passes()
+    evidence.raw.write_text(genuine)
+
+
 @pytest.mark.parametrize("method", ["gpu-validated", "benchmarked"])
 def test_a_faster_or_righter_line_wants_runs_that_say_so(evidence: Evidence, seed: int, method: str) -> None:
     """Single figures of a GPU's lines, made better one by one, with the runs as they are."""

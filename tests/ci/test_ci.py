@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -256,3 +257,15 @@ def test_unknown_method_is_a_usage_error(green: Checkout) -> None:
     done = green.run("ci", "--require", "luck")
     assert done.returncode == 2
     assert "gpu-validated" in done.stderr
+
+
+def test_results_that_came_with_the_checkout_are_refused(checkout: Checkout) -> None:
+    """A folder's results count without being obtained again, and whoever commits them can have written anything."""
+    for command in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *command], cwd=checkout.top, check=True)
+    refused = checkout.run("ci")
+    assert refused.returncode == 2
+    assert "out/shipped" in refused.stderr
+    assert "came with the checkout" in refused.stderr
+    subprocess.run(["git", "rm", "-rq", "--cached", "out/shipped"], cwd=checkout.top, check=True)
+    assert checkout.run("ci").returncode == 0

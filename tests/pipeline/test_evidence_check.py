@@ -199,6 +199,13 @@ def test_a_configuration_says_what_else_is_demanded(variant: Variant) -> None:
     assert problems(variant, *lines, stale, evidence=("gpu-validated",)) == [("gpu-validated", "stale", True)]
 
 
+@pytest.mark.usefixtures("founded")
+def test_who_demands_times_demands_that_what_was_timed_is_right(variant: Variant) -> None:
+    lines = [line(variant, method) for method in (*METHODS, "benchmarked")]
+    assert problems(variant, *lines, evidence=("benchmarked",)) == [("gpu-validated", "missing", True)]
+    assert problems(variant, *lines, line(variant, "gpu-validated"), evidence=("benchmarked",)) == []
+
+
 @pytest.mark.parametrize(
     ("method", "change", "says"),
     [
@@ -213,6 +220,8 @@ def test_what_other_code_judged_is_stale(variant: Variant, method: str, change: 
     told = line(variant, method)
     told = dataclasses.replace(told, evidence=dataclasses.replace(told.evidence, **change))
     others = [line(variant, each) for each in METHODS if each != method]
-    (complaint,) = report(variant, *others, told, evidence=(method,)).complaints
-    assert (complaint.method, complaint.problem, complaint.fatal) == (method, "stale", True)
+    complaints = {each.method: each for each in report(variant, *others, told, evidence=(method,)).complaints}
+    complaint = complaints.pop(method)
+    assert set(complaints) == ({"gpu-validated"} if method == "benchmarked" else set())  # which it demands as well
+    assert (complaint.problem, complaint.fatal) == ("stale", True)
     assert says in complaint.example

@@ -45,6 +45,7 @@ def ci(
     """
     from warpwright import pipeline, resources
     from warpwright.cli.find import explore
+    from warpwright.pipeline.checked_in import refuse_committed
     from warpwright.pipeline.evidence_check import check
     from warpwright.pipeline.raw_runs import all_runs
 
@@ -56,6 +57,7 @@ def ci(
     reports, names = [], set()
     for config in configs or shipped:
         exploration = explore(config, out, whole=True)
+        refuse_committed(exploration.out)
         pipeline.advance(exploration, ("render", "build", "emulate"), Terminal(), jobs)
         reports.append(check(exploration, ledgers, required, runs))
         names.add(exploration.spec.name)

@@ -43,6 +43,7 @@ def read_runs(path: Path) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     except UnicodeDecodeError as error:
         raise LedgerError(path, 0, f"not UTF-8 ({error})") from None
     runs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    first: dict[str, int] = {}
     for number, content in enumerate(text.split("\n"), 1):
         if not content.strip():
             continue
@@ -51,6 +52,8 @@ def read_runs(path: Path) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
             if not isinstance(value, dict):
                 raise ValueError("a JSON object is expected")
             check_result(value)
+            if first.setdefault(digest(value), number) != number:
+                raise ValueError(f"a run is told once, and this is that of line {first[digest(value)]}")
         except (SchemaError, ValueError) as error:
             raise LedgerError(path, number, str(error)) from None
         runs.setdefault((value["variant"], value["method"]), []).append(value)
@@ -58,12 +61,12 @@ def read_runs(path: Path) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
 
 
 def all_runs(ledgers: Iterable[Path]) -> Runs:
-    """Return the runs behind all of these ledgers."""
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    """Return the runs behind all of these ledgers; one that several of them rest on counts once."""
+    found: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for path in ledgers:
         for key, runs in read_runs(raw_path(path)).items():
-            found.setdefault(key, []).extend(runs)
-    return found
+            found.setdefault(key, {}).update((digest(run), run) for run in runs)
+    return {key: list(runs.values()) for key, runs in found.items()}
 
 
 def write_runs(path: Path, runs: Runs) -> None:
