@@ -199,3 +199,8 @@ def test_an_output_in_place_is_aligned_as_the_input_must_be(backend, tmp_path: P
     c = subject.kernel.function.launches[-1][2]
     assert c.data_ptr() % 16 == 0
     assert c.stride()[1] % 8 == 0
+
+
+@pytest.mark.parametrize(("own", "asked", "launches"), [(2, 3, 2), (2, 1, 1), (0, 3, 3), (0, 0, 1)])
+def test_a_problem_may_limit_its_launches(backend, subject, own: int, asked: int, launches: int) -> None:
+    assert check(backend, subject, problem("p", 40, 24, 16, repeats=own), repeats=asked)["launches"] == launches

@@ -169,3 +169,10 @@ def test_device_and_emulator_may_be_twice_a_bound_apart(tmp_path: Path, part: fl
 )
 def test_figures_have_four_digits_and_what_is_below_one_stays_there(value: Any, short: Any) -> None:
     assert str(_short(value)) == str(short)
+
+
+def test_where_one_case_says_nothing_the_variant_is_not_correct(tmp_path: Path) -> None:
+    plan = make_plan()
+    cases = emulated(plan, EXACT), replace(emulated(plan, RAGGED), inputs="0" * 64)
+    result = run(folder_with(tmp_path, plan, *cases))
+    assert (result["status"], set(result["figures"]["cases"])) == ("not_run", {"tiles"})

@@ -85,6 +85,12 @@ def test_the_first_wrong_element_is_described() -> None:
     assert found.relative == pytest.approx(1 / math.sqrt(5))
 
 
+def test_the_relative_error_is_that_of_norms() -> None:
+    found = agree([1.0, 2.5], [1.0, 2.0], error=1.0, dtype="f32")
+    assert (found.wrong, found.relative) == (0, pytest.approx(0.5 / math.sqrt(5)))
+    assert found.ratio == pytest.approx(0.5, rel=1e-6)
+
+
 def test_nothing_to_compare_is_right() -> None:
     empty = np.zeros((2, 0, 3))
     assert compare(XP, empty, empty, empty, "f16").wrong == 0
@@ -150,6 +156,14 @@ def test_integers_are_exact_through_a_chain_of_sums_and_products() -> None:
     summed = 2 * (a @ b) + 2 + np.arange(6)
     assert 0 < np.count_nonzero(summed < 0) < summed.size
     assert np.array_equal(error > 0, summed >= 0)  # relu makes exactly 0 of what is below 0 for certain
+
+
+def test_a_bias_of_rows_goes_down_and_one_of_columns_across() -> None:
+    """M and N are alike, so that no shape tells them apart."""
+    chain = Chain(make_plan(d=("f32", "n"), epilogue=("bias_m", "bias_n")))
+    stored = {"bias_m": np.array([10.0, 20.0]), "bias_n": np.array([1.0, 2.0])}
+    values, _ = chain.apply(XP, np.zeros((3, 2, 2)), np.zeros((3, 2, 2)), True, {}, stored.__getitem__)
+    assert values.tolist() == [[[11.0, 12.0], [21.0, 22.0]]] * 3
 
 
 def test_a_transcendental_operation_is_never_taken_for_exact() -> None:

@@ -61,6 +61,11 @@ def test_an_unknown_operation_is_named_with_the_known_ones():
         ('code="x = x + shift"', 'code="x = x + shfit"', "code reads 'shfit', which is neither x nor an operand"),
         ("lambda xp, x, e, o: e", "0.5", "error is 0.5; it must be a function"),
         ("o: e,\n", "o: e,\n    registers=lambda values: values / 2,\n", "registers(16) is 8.0; it must be a whole"),
+        (
+            "o: e,\n",
+            "o: e,\n    registers=lambda values: -2,\n",
+            "registers(16) is -2; it must be a whole number, 0 or more",
+        ),
         ("o: e,\n", "o: e,\n    registers=lambda: 2,\n", "registers(16) raises TypeError: "),
     ],
 )

@@ -26,7 +26,7 @@ def solved(changes: dict[str, Any]) -> Solution:
 
 @pytest.mark.parametrize(
     ("k", "registers", "number", "looped"),
-    [(192, 40, 3, False), (256, 40, 4, False), (192, 24, 3, False), (256, 24, 4, True)],
+    [(192, 40, 3, False), (256, 40, 4, False), (192, 24, 3, False), (256, 24, 4, True), (80, 40, 5, True)],
 )
 def test_a_few_boxes_are_issued_one_by_one(k: int, registers: int, number: int, looped: bool) -> None:
     tile = {"m": 128, "n": 64, "k": k}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -81,12 +82,14 @@ def test_the_time_is_that_of_the_slowest_part_in_every_wave(cluster: tuple[int, 
 
 
 def test_ctas_of_a_grid_are_whole_clusters() -> None:
-    """132 SMs hold 33 clusters of 4, and 66 of 2; of a problem of 6 tiles all run at once."""
+    """132 SMs hold 33 clusters of 4, and 130 hold 32; of a problem of 4 tiles all run at once."""
     planned = plan(point({"design.cluster": {"m": 4, "n": 1}}))
     found = predict(planned, {"M": 4 * 128, "N": 128 * 1, "K": 64, "L": 1})
     assert dict(found.counts) == {"tile": 4, "CTA": 4, "wave": 1}
     found = predict(planned, {"M": 1, "N": 128 * 34, "K": 64, "L": 1})
     assert dict(found.counts) == {"tile": 4 * 34, "CTA": 132, "wave": 2}
+    found = predict(planned, {"M": 4096, "N": 4096, "K": 64, "L": 1}, replace(H200, sms=130))
+    assert dict(found.counts) == {"tile": 1024, "CTA": 128, "wave": 8}
 
 
 def test_stages_are_called_too_few_only_where_more_of_them_would_help() -> None:

@@ -25,6 +25,8 @@ def main(changes: dict[str, Any]) -> KernelPlan:
     [
         # Two warpgroups and the producer's: 65,536 / 384 = 170.7, granted in steps of 8.
         ({}, 384, 168, 40, 232),  # 128 * (40 + 2 * 232) = 64,512
+        # 200 accumulators and 32 others are just 232.
+        ({"design.schedule": "pingpong", "design.tile": {"m": 128, "n": 200, "k": 64}}, 384, 168, 40, 232),
         # More than 232 registers of accumulators and the rest: 128 * (24 + 2 * 240) = 64,512.
         ({"design.schedule": "pingpong", "design.tile": {"m": 128, "n": 208, "k": 64}}, 384, 168, 24, 240),
         (THREE, 512, 128, 32, 160),  # 128 * (32 + 3 * 160) = 65,536: all there are

@@ -86,3 +86,20 @@ def test_a_plan_is_read_back_as_it_was_stored_legal_or_not(changes: dict[str, ob
     assert [violation.message for violation in again.violations] == [each.message for each in planned.violations]
     with pytest.raises(PlanError, match="does not describe a plan of this version"):
         plan_from_json(json.loads(canonical_json(planned)) | {"colour": "red"})
+
+
+def test_numbers_stand_to_the_right_and_words_to_the_left() -> None:
+    text = tables.text_table(
+        [("name", "count", "what"), ("a", "-7", "x"), ("bcdef", "1234567", "yy"), ("g", "3", "z")], ""
+    )
+    assert text.splitlines() == [
+        "name     count  what",
+        "a           -7  x",
+        "bcdef  1234567  yy",
+        "g            3  z",
+    ]
+
+
+def test_a_named_barrier_tells_every_one_of_its_ids() -> None:
+    rows = [line.split()[:4] for line in tables.barrier_table(plan(point()).main).splitlines()]
+    assert ["epilogue", "named", "1,2", "1"] in rows

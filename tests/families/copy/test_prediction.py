@@ -116,3 +116,13 @@ def test_what_an_sm_does_with_a_chunk() -> None:
         assert clocks["instructions"] == pytest.approx(2048 * (2.5 + 2 * 2 / 16) / 128 + 80)
     eight = TARGET.predict(legal(stage_bytes=4096, consumer_warps=8), {"N": 2**28}).clocks
     assert eight["instructions"] == pytest.approx(2048 * (2.5 + 2 * 2 / 16) / 128 + 160)
+
+
+def test_of_few_chunks_no_more_are_in_flight_than_there_are() -> None:
+    """A load takes 0.56 us, and as long as all that is in flight on its SM takes at 42 GB/s."""
+    plan = legal(stage_bytes=4096, stages=8, ctas_per_sm=1)
+    for rounds, in_flight in ((1, 1), (3, 3), (20, 8)):
+        found = TARGET.predict(plan, {"N": 132 * rounds * 2048})
+        load = 1.5e9 * (0.56e-6 + in_flight * 4096 * 2 / 42e9)
+        assert found.counts["round"] == rounds
+        assert found.clocks["load latency"] == pytest.approx(load / in_flight)

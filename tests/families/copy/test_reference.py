@@ -174,3 +174,18 @@ def test_a_copy_far_away_has_chunks_that_begin_beyond_2_31_and_2_32() -> None:
         assert 2**31 < 2**32 - first[1] < 3 * 2**30
         assert 2**31 <= first[2] < 2**31 + 2 * size
         assert 2**32 <= first[3] < first[4] < n <= first[4] + size + 16
+
+
+def test_the_share_of_a_cta_is_every_so_many_th_chunk() -> None:
+    """Three CTAs and 7 chunks: the last CTA copies the few elements behind the last chunk, too."""
+    plan = legal("f16", "f16")
+    e = plan.design.stage_elements
+    given = problem(6 * e + 16 + 3)
+
+    def parts(*only: int) -> list[tuple[int, int]]:
+        return [(part["N"].start, part["N"].stop) for part in COPY.share(plan, given, 3, only)]
+
+    assert parts(0) == [(0, e), (3 * e, 4 * e), (6 * e, 6 * e + 16)]
+    assert parts(1) == [(e, 2 * e), (4 * e, 5 * e)]
+    assert parts(2) == [(2 * e, 3 * e), (5 * e, 6 * e), (6 * e + 16, 6 * e + 19)]
+    assert parts(0, 1, 2) == [*parts(0), *parts(1), *parts(2)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.device.plans import problem
@@ -94,10 +95,29 @@ def test_what_is_copied() -> None:
         "b": 3 * 2 * 2 * 2 * 128 * 128,
         "d": 384 * 256 * 2,
     }
+    given = problem("p", 300, 257, 200, 2)
     c = {"kernel.epilogue": ["beta_c"], "kernel.c": {"dtype": "f16", "major": "n"}, "design.store": "direct"}
     assert GEMM.copied(legal(PAIR, c, {"design.stages": 4}), given) == {
-        "a": 24 * 128 * 128,
-        "b": 12 * 128 * 128,
+        "a": 24 * 128 * 256,
+        "b": 12 * 128 * 256,
         "c": 24 * 128 * 128,
     }
     assert GEMM.units(legal(PAIR), given) == 12
+
+
+def test_what_tma_touches_is_aligned_to_16_bytes_and_what_threads_store_to_an_element() -> None:
+    """A and B come by TMA, always; D and C as they leave and come."""
+    for changes, alignment in (({}, 16), ({"design.store": "direct", "kernel.d": {"dtype": "f32", "major": "n"}}, 4)):
+        aligned = {argument.name: argument.alignment for argument in legal(changes).arguments if argument.shape}
+        assert aligned == {"a": 16, "b": 16, "d": alignment}
+
+
+def test_scalars_beside_random_numbers_are_rounded_and_of_both_signs() -> None:
+    """Neither f16 nor bf16 holds them: a kernel that keeps a scalar in 16 bits is wrong."""
+    c = {"kernel.epilogue": ["alpha", "beta_c"], "kernel.c": {"dtype": "f16", "major": "n"}, "design.stages": 4}
+    scalars = GEMM.scalars(legal(c), problem("p", 8, 8, 8))
+    assert scalars["beta"] < -1 < 0 < scalars["alpha"] < 1
+    assert all(value == np.float32(value) != np.float16(value) for value in scalars.values())
+    integers = GEMM.scalars(legal(c), problem("p", 8, 8, 8, fill="integer"))
+    assert {abs(value) for value in integers.values()} == {2.0, 3.0}
+    assert integers["beta"] < 0 < integers["alpha"]
