@@ -11,14 +11,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 __all__ = ["closure"]
 
 
-def closure(contents: Mapping[str, bytes], roots: Iterable[str], ends: Collection[str] = ()) -> set[str]:
+def closure(
+    contents: Mapping[str, bytes], roots: Iterable[str], ends: Collection[str] = (), on_the_way: bool = True
+) -> set[str]:
     """Return the names in `contents` of the roots and of all that they import, directly or not.
 
     Names are paths below the package. The imports of a file in `ends` are not followed. The `__init__.py` of a folder
-    on the way runs, and so counts, but what it imports itself is for others.
+    `on_the_way` to a module runs, and counts unless that is False; what it imports itself is for others.
     """
     found: set[str] = set()
-    on_the_way: set[str] = set()
+    passed: set[str] = set()
     waiting = list(roots)
     while waiting:
         name = waiting.pop()
@@ -31,8 +33,8 @@ def closure(contents: Mapping[str, bytes], roots: Iterable[str], ends: Collectio
             parts = module.split(".")
             targets = [f"{'/'.join(parts)}.py", "/".join([*parts, "__init__.py"])]
             waiting += [target for target in targets if target in contents]
-            on_the_way |= {"/".join([*parts[:count], "__init__.py"]) for count in range(1, len(parts))}
-    return found | (on_the_way & contents.keys())
+            passed |= {"/".join([*parts[:count], "__init__.py"]) for count in range(1, len(parts))}
+    return found | (passed & contents.keys() if on_the_way else set())
 
 
 def _imports(name: str, content: bytes) -> Iterator[str]:

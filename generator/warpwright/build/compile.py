@@ -150,7 +150,8 @@ def _whole(folder: Path) -> None:
     cubin = (folder / "kernel.cubin").read_bytes()
     if not cubin or len(cubin) != elf_size(cubin) or cubin not in (folder / "kernel.o").read_bytes():
         raise MachineError("kernel.cubin was written in part: it is not what kernel.o holds")
-    if not (folder / "kernel.ptx").read_bytes().rstrip(b"\0\n ").endswith(b"}"):
+    # The last is the kernel's brace or, with source locations, the name of a file.
+    if not (folder / "kernel.ptx").read_bytes().rstrip(b"\0\n\t ").endswith((b"}", b'"')):
         raise MachineError("kernel.ptx was written in part: it does not end")
 
 

@@ -21,16 +21,15 @@ __all__ = ["checking_digest", "judges", "operations_of"]
 _PACKAGE = Path(__file__).resolve().parents[1]
 _CHECK = "device/check.py"
 #: These reach the device, load what is launched, and hand over its arguments: none of it decides what is right.
-_NO_JUDGES = frozenset({"device/backend.py", "device/call.py", "device/variant.py"})
-#: Holds the version of the package and nothing else: a release alone makes no evidence stale.
-_VERSION = "__init__.py"
+_NO_JUDGES = frozenset({"device/backend.py", "device/call.py", "device/launch.py", "device/variant.py"})
 
 
 def judges(contents: Mapping[str, bytes], family: str) -> set[str]:
     """Return which files of the package judge a family's kernels on a device; `contents` are by path below it."""
     of_family = f"families/{family}/workload/"
     roots = [name for name in contents if name == _CHECK or (name.startswith(of_family) and name.endswith(".py"))]
-    return closure(contents, roots, _NO_JUDGES) - _NO_JUDGES - {_VERSION}
+    # A package's own names judge nothing: were they to count, a new function there would make evidence of GPUs stale.
+    return closure(contents, roots, _NO_JUDGES, on_the_way=False) - _NO_JUDGES
 
 
 def checking_digest(family: str, operations: tuple[str, ...] = (), files: Mapping[str, bytes] | None = None) -> str:

@@ -191,6 +191,7 @@ def _pack_one(chosen: Chosen, folder: Path, ptxas: str) -> str:
         "library_sha": hashlib.sha256((folder / "kernel.so").read_bytes()).hexdigest(),
         "arch": built["arch"],
         "toolchain": built["toolchain"],
+        "plan_sha": built["plan_sha"],
     }
     (folder / "variant.json").write_text(json.dumps(origin))
     return done.stderr.strip()

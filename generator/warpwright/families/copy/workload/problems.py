@@ -55,6 +55,7 @@ def standard(plan: Plan) -> list[Problem]:
         # y, which is x, is stored behind chunks that are on their way.
         *(in_place if any(argument.in_place for argument in plan.arguments) else ()),
         problem("large", 2**27 + 13, fill="integer"),
+        problem("timed", 2**28, fill="integer"),  # right everywhere else would not do
         # Offsets no longer fit into 32 bits, neither in bytes nor in elements.
         problem("beyond_2_31", 2**31 + 4099, repeats=2),
     ]
