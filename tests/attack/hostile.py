@@ -15,9 +15,11 @@ from warpwright.build.launch_capture import TensorValue
 from warpwright.dtypes import DTYPES, dtype
 from warpwright.plan.types import Argument, Plan
 
-__all__ = ["Drawn", "Tensor", "draw", "spoil", "spoil_raw"]
+__all__ = ["APART", "Drawn", "Tensor", "draw", "spoil", "spoil_raw"]
 
-_FIRST, _APART = 1 << 40, 1 << 45  # of tensors that nobody has
+#: Bytes between tensors that nobody has.
+APART = 1 << 45
+_FIRST = 1 << 40  # address
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def draw(rng: random.Random, plan: Plan) -> Drawn:
             else:
                 given[argument.name] = rng.choice([0, 1.0, -2, 0.1, float("inf"), np.float32(0.3), Fraction(1, 3)])
             continue
-        address = _FIRST + number * _APART + argument.alignment * rng.randrange(64)
+        address = _FIRST + number * APART + argument.alignment * rng.randrange(64)
         shape = tuple(extents[mode] for mode in argument.shape)
         strides = _strides(rng, argument, extents, rng.random() < 0.5)
         given[argument.name] = Tensor(address, shape, strides, argument.dtype)
