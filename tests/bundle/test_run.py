@@ -223,3 +223,32 @@ def test_what_the_host_lacks_is_no_verdict_on_the_variant(tmp_path: Path) -> Non
     assert "libcute_dsl_runtime.so not found" in found[0]["diagnosis"]
     assert "out of memory" in found[1]["diagnosis"]
     assert "signal SIGKILL" in found[2]["diagnosis"]
+
+
+def test_what_python_would_import_beside_what_was_packed_is_refused(packed: Path) -> None:
+    options = ("--only", "validate", "--variants", "good*")
+    assert [run(packed, *options).returncode for _ in range(2)] == [0, 0]  # a run leaves nothing of the kind
+    (packed / "lib" / "numpy.py").write_text("open('sprung', 'w')")
+    done = run(packed, *options)
+    told = "run.py: 'lib/numpy.py': no part of the bundle, and Python would import it; remove it"
+    assert (done.returncode, last(done)) == (2, told)
+    (packed / "lib" / "numpy.py").rename(packed / "elsewhere")
+    (packed / "ops").symlink_to(packed / "variants")
+    assert "no part of the bundle" in last(run(packed, *options))
+    assert not (packed / "sprung").exists()
+
+
+@pytest.mark.parametrize("name", ["bundle.json", "lib/warpwright/canonical.py"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(packed: Path, name: str) -> None:
+    (packed / name).unlink()
+    os.mkfifo(packed / name)
+    done = run(packed)
+    assert done.returncode == 2
+    assert name in last(done)
+
+
+def test_the_runtime_of_another_bundle_is_replaced(packed: Path) -> None:
+    runtime = packed / "libcute_dsl_runtime.so"
+    runtime.write_text("of another bundle")
+    assert run(packed, "--only", "validate", "--variants", "good*").returncode == 0
+    assert runtime.read_bytes() == b"runtime"

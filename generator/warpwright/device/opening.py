@@ -18,6 +18,7 @@ from warpwright.cpu import unfit
 from warpwright.device.launch import RUNTIME, RUNTIME_VARIABLE
 from warpwright.device.variant import Variant, VariantError, load_variant
 from warpwright.epilogue.registry import OPS_VARIABLE
+from warpwright.sealed import DamagedError, read_regular
 
 __all__ = [
     "DESCRIPTION", "LIBRARIES", "OPERATIONS", "RESULTS", "RUNTIME_FILE", "VARIANTS", "VERSION", "Bundle",
@@ -135,13 +136,14 @@ def _load(folder: Path) -> Variant:
 
 
 def _prepare(root: Path) -> None:
-    """Unpack the DSL's runtime once, and tell the child process where it and the user's operations are."""
+    """Unpack the DSL's runtime where it is not there yet, and tell the child process where it and the user's operations
+    are. What lies in its place is loaded as native code: another bundle's, say, is replaced."""
     runtime = root / RUNTIME
-    if not runtime.is_file():
-        try:
-            data = lzma.decompress((root / RUNTIME_FILE).read_bytes())
-        except (OSError, lzma.LZMAError) as error:
-            raise UnusableError(f"{root / RUNTIME_FILE}: {error}; copy the bundle again") from None
+    try:
+        data = lzma.decompress((root / RUNTIME_FILE).read_bytes())
+    except (OSError, lzma.LZMAError) as error:
+        raise UnusableError(f"{root / RUNTIME_FILE}: {error}; copy the bundle again") from None
+    if not _holds(runtime, data):
         if not os.access(root, os.W_OK):
             _KEPT.append(scratch.folder("runtime"))
             runtime = Path(_KEPT[-1].name) / RUNTIME
@@ -153,3 +155,10 @@ def _prepare(root: Path) -> None:
         os.environ[OPS_VARIABLE] = str(root / OPERATIONS)
     else:
         os.environ.pop(OPS_VARIABLE, None)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return read_regular(path) == data
+    except (FileNotFoundError, DamagedError):
+        return False
