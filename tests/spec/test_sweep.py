@@ -153,7 +153,7 @@ def test_a_hundred_points_load_fast(load_text):
         " design.store: [tma]}\n"
         for n in range(1, 101)
     )
-    started = time.perf_counter()
+    started = time.process_time()
     spec = load_text(HEAD + "sweep:\n" + products + "where: [tile.m * tile.n <= 65536, stages != 'auto']\n")
-    assert time.perf_counter() - started < 0.3
+    assert time.process_time() - started < 0.3
     assert len(spec.points()) == 100
