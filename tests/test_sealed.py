@@ -147,9 +147,11 @@ def test_a_file_that_may_not_be_read_is_damaged(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_error_survives_the_way_between_processes(tmp_path: Path) -> None:
-    error = DamagedError(tmp_path / "kernel.so", "changed")
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.path, again.what) == (str(error), error.path, "changed")
+    for way in ("", "copy it again"):
+        error = DamagedError(tmp_path / "kernel.so", "changed", way)
+        again = pickle.loads(pickle.dumps(error))
+        assert (str(again), again.path, again.what, again.way) == (str(error), error.path, "changed", way)
+    assert str(again) == f"{error.path}: changed; copy it again"
 
 
 def make_built(path: Path) -> Built:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import struct
 import subprocess
 from pathlib import Path
 
@@ -81,6 +82,14 @@ def test_a_library_says_what_it_needs(level: str, instructions: tuple[str, ...],
     assert cpu.level_of(tmp_path / "code.so") == level
     link_library(object_path, tmp_path / "silent.so")
     assert cpu.level_of(tmp_path / "silent.so") == ""
+
+
+def test_a_level_stands_behind_other_properties_each_filled_up_to_8_bytes() -> None:
+    features, needed = struct.pack("<IIII", 0xC0000002, 4, 3, 0), struct.pack("<IIII", 0xC0008002, 4, 0b111, 0)
+    long = struct.pack("<II12sI", 0xC0000001, 12, b"", 0)
+    for properties in (needed, features + needed, long + features + needed):
+        assert cpu._level_in(properties) == "x86-64-v3"
+    assert cpu._level_in(features + long) == ""
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF\x02", b"\x7fELF\x02" + b"\xff" * 100, b"#!/bin/sh\n" * 20])

@@ -151,6 +151,8 @@ NONSENSE: list[tuple[Callable[[Path], dict[str, Any]], Callable[[dict[str, Any]]
     (timed, put("figures", {}), "figures.problem is missing"),
     (timed, put("samples", {}), "samples is []"),
     (timed, put("samples.cold_us", []), "samples.cold_us is []: there is at least one"),
+    (timed, put("samples.peer_cold_us", []), "samples.peer_cold_us is []: there is at least one"),
+    (timed, put("samples.peer_again_us", []), "samples.peer_again_us is []: there is at least one"),
     (timed, put("samples.cold_us.0", -1.0), "samples.cold_us.0 is -1.0: it must be greater than 0"),
     (
         timed,
@@ -312,6 +314,7 @@ def test_runs_of_some_of_the_problems_are_kept_and_no_verdict_until_they_cover_a
     assert recorded(folder)["status"] == "correct"
     figures = recorded(folder)["figures"]
     assert (figures["names"], figures["problems"], figures["runs"]) == (sorted(every), len(every), 4)
+    assert figures["seconds"] == pytest.approx(4 * 4.84), "of all the runs that it rests on"
     assert Folder(folder).damaged() == []
     bring(folder, validated(folder, "incorrect", names=every[:1], time="2026-11-29T15:00:00Z"))
     assert recorded(folder)["status"] == "incorrect", "what was seen to fail needs no other problem"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from warpwright.pipeline.raw_runs import raw_path, write_runs
 
 if TYPE_CHECKING:
     from tests.ci.conftest import Checkout
@@ -51,3 +54,10 @@ def test_lines_of_former_variants_stay_until_pruned(checkout: Checkout) -> None:
     checkout.run(*LEDGER, "--prune")
     assert "former" not in checkout.ledger.read_text()
     assert len(checkout.ledger.read_text().splitlines()) == 3
+
+
+def test_without_runs_on_a_gpu_there_is_no_file_of_them(tmp_path: Path) -> None:
+    path = raw_path(tmp_path / "x.jsonl")
+    for runs in ({}, {("t-00000000", "gpu-validated"): []}):
+        write_runs(path, runs)
+        assert not path.exists()

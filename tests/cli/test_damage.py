@@ -55,6 +55,15 @@ def test_readers_name_the_file_and_go_on(cli: Cli, out: Path, name: str, kind: s
         assert name in shown.stderr
 
 
+def test_what_is_alike_is_one_line_that_counts_the_others(cli: Cli, out: Path) -> None:
+    first, second = folders_in(out / "small")
+    for folder in (first, second):
+        (folder.path / "plan.json").write_bytes(b"")
+    told = " ".join(cli("list", "small", "-o", out).stderr.split())
+    assert f"{first.path.name} (and 1 more): plan.json counts for nothing: damaged: it is empty; `warpwright" in told
+    assert told.count("plan.json counts for nothing") == 1
+
+
 def test_a_run_sets_everything_right(cli: Cli, config: Path, out: Path) -> None:
     bad, good = folders_in(out / "small")
     whole = {path.name: path.read_bytes() for path in bad.path.iterdir() if path.name != "emulated.json"}

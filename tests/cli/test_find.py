@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from warpwright import pipeline, resources
-from warpwright.cli.find import explore, find_folder, find_folders, find_plan, find_variants
+from warpwright.cli.find import _point, explore, find_folder, find_folders, find_plan, find_variants
 from warpwright.errors import UserError
 from warpwright.record import folders_in
 
@@ -108,6 +109,19 @@ def test_what_means_nothing_or_too_much_is_refused(cli: Cli, here: Path, text: s
         result = cli(command, text)
         assert result.exit_code == 2
         assert says in result.stderr, (command, result.stderr)
+
+
+def test_a_number_is_an_index_or_from_six_digits_on_the_head_of_an_identity() -> None:
+    plan = SimpleNamespace(label="f16")
+    variants = [SimpleNamespace(index=i, name=f"f16-{each}", identity=each, plan=plan) for i, each in enumerate(
+        ("98765432abcd", "123456789abc")
+    )]  # fmt: skip
+    exploration: Any = SimpleNamespace(typed="small", variants=variants)
+    for which, index in (("0", 0), ("001", 1), ("123456", 1), ("9876543", 0)):
+        assert _point(exploration, which) is variants[index], which
+    for which in ("2", "12345", "123457"):
+        with pytest.raises(UserError, match=f"^small has no point '{which}'; name one by its index or label"):
+            _point(exploration, which)
 
 
 def test_a_shipped_name_wins_unless_a_path_is_typed(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:

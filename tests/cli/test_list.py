@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.record.figures import GPU
 from warpwright.cli.listing import _key, _test
+from warpwright.cli.origin import mark, origin
 from warpwright.cli.results import measured_cells, measured_columns
 from warpwright.errors import UserError
-from warpwright.record import folders_in
+from warpwright.pipeline import on_gpu
+from warpwright.record import Evidence, Subject, folders_in
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -66,6 +69,35 @@ def test_rows_sort_by_levels_and_by_numbers() -> None:
     assert [each["evidence"] for each in sorted(rows, key=key)] == ["built", "emulated", "benchmarked"]
     with pytest.raises(UserError, match="no column 'speed'"):
         _key("speed")
+
+
+def test_a_time_of_a_shared_gpu_is_set_against_nothing() -> None:
+    shared = row(measured={"seconds": 191.6e-6, "vendor_ratio": 0.95, "shared": True})
+    for text in ("measured<1s", "vendor>0", "vendor<=0.95"):
+        assert (_test(text)(row()), _test(text)(shared)) == (True, False), text
+    key, _ = _key("vendor")
+    assert key is not None
+    assert (key(row()), key(shared)) == (0.95, None)
+
+
+@pytest.mark.parametrize(
+    ("told", "at_hand", "where", "marked"),
+    [
+        ({}, True, "here", ""),
+        ({"imported": True}, True, "imported", "imported: H200"),
+        ({}, False, "imported", "imported: H200"),
+        ({"gpu": {}}, False, "here", ""),
+        ({"gpu": {}, "imported": True}, True, "imported", "imported"),
+        ({"origin": "ledger"}, True, "ledger", "ledger: H200"),
+    ],
+)
+def test_where_a_result_is_from(
+    told: dict[str, Any], at_hand: bool, where: str, marked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_gpu, "at_hand", lambda: at_hand)
+    subject = Subject("a" * 64, "sm_90a", {})
+    found = Evidence(**{"method": "gpu-validated", "status": "correct", "subject": subject, "gpu": GPU, **told})
+    assert (origin(found), mark(found)) == (where, marked)
 
 
 def test_list_chooses_sorts_and_predicts(cli: Cli, out: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.device.doubles import HostBackend, HostKernel
 from tests.device.plans import make_folder, make_plan, problem
 from warpwright.device.check import _needed_bytes, check_problem
+from warpwright.device.coverage import needed_bytes
 from warpwright.device.memo import Store
 from warpwright.device.problem import Problem
 from warpwright.device.subject import Subject, load_subject
@@ -173,6 +174,12 @@ def test_a_check_needs_its_operands_two_outputs_and_temporaries(subject) -> None
     assert _needed_bytes(subject, given, None) == sum(size.values()) + size["d"] + 40 * 24 * 8 * 20
     sampled = Sample("M", [0, 39])
     assert _needed_bytes(subject, given, sampled) == sum(size.values()) + size["d"] + 2 * 24 * 8 * 20
+
+
+def test_what_is_skipped_for_want_of_memory_takes_its_tensors_and_temporaries_in_float64() -> None:
+    # f16: a of 40 x 16, b of 16 x 24, d of 40 x 24, and 160 bytes beside each element of d.
+    assert needed_bytes(make_plan(), problem("p", 40, 24, 16)) == 1280 + 768 + 1920 + 153_600
+    assert needed_bytes(make_plan(), problem("p", 40, 24, 16, 3)) == 3 * (1280 + 768 + 1920 + 153_600)
 
 
 @pytest.mark.parametrize(("fault", "status"), [("", "correct"), ("late", "incorrect")])

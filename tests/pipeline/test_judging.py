@@ -10,7 +10,9 @@ import pytest
 from tests.record.figures import stored
 from warpwright.build.toolchain import current
 from warpwright.canonical import digest, plain
+from warpwright.device.judged_by import checking_digest
 from warpwright.pipeline import judge_folder, judging
+from warpwright.pipeline.emulating import emulator_digest
 from warpwright.pipeline.standards import standards_of
 from warpwright.record import Folder, Standard
 
@@ -65,3 +67,11 @@ def test_no_code_satisfies_a_plan_of_what_is_not_there(plan: dict[str, Any]) -> 
     codes = {method: standard.code for method, standard in standards_of(plan).items()}
     assert set(codes) == {"emulated", "compared", "gpu-validated", "benchmarked"}
     assert codes["emulated"] == codes["gpu-validated"] == "nothing that is there"
+
+
+def test_each_method_is_judged_by_the_code_that_judges_it() -> None:
+    plan = {"family": "gemm", "kernel": {"epilogue": [{"op": "relu"}]}}
+    codes = {method: standard.code for method, standard in standards_of(plan).items()}
+    emulator, checks = emulator_digest("gemm", ("relu",)), checking_digest("gemm", ("relu",))
+    assert emulator != checks
+    assert codes == {"emulated": emulator, "compared": emulator, "gpu-validated": checks, "benchmarked": ""}

@@ -92,6 +92,8 @@ WRONG: list[tuple[str, str, str, Any, str]] = [
     ("benchmarked", "correct", "problems.0.cold_us", ..., "figures.problems.0.cold_us is missing"),
     ("benchmarked", "correct", "problems.0.cold_us.p5", 0, "figures.problems.0.cold_us.p5 is 0: it must be greater"),
     ("benchmarked", "correct", "problems.0.cold_us.p5", 190.0, "p5, median, p95 and p99 rise"),
+    ("benchmarked", "correct", "problems.0.cold_us.p95", 189.7, "p5, median, p95 and p99 rise"),
+    ("benchmarked", "correct", "problems.0.cold_us.p99", 191.3, "p5, median, p95 and p99 rise"),
     ("benchmarked", "correct", "problems.0.peer.ratio", 2.0, "peer.ratio is 2.0: that of the medians is 0.9508"),
     ("benchmarked", "correct", "problems.0.peer.tie", 0, "problems.0.peer.tie is 0: it must be a valid boolean"),
     ("benchmarked", "correct", "problems.0.speed", 0.0, "figures.problems.0.speed is 0.0: it must be greater than 0"),
