@@ -160,6 +160,8 @@ def test_a_damaged_variant_is_a_line_and_the_others_run(config: Path) -> None:
 def test_what_is_packed(config: Path, tmp_path: Path) -> None:
     build = read_json(config / BAD / "build.json") or {}
     write_json(config / BAD / "build.json", {**build, "status": "incorrect"})
+    good = read_json(config / GOOD / "build.json") or {}
+    write_json(config / GOOD / "build.json", {**good, "status": "degraded"})  # which says nothing against it
     for damage, told in ((b"", "empty"), ((config / BAD / "kernel.so").read_bytes(), "changed"), (None, "missing")):
         (config / FUSED / "kernel.so").unlink()
         if damage is not None:

@@ -69,7 +69,7 @@ class HostBackend:
         return os.environ.get("DOUBLE_KEY", "")
 
     def clocks(self) -> dict[str, float]:
-        return {}
+        return {"clocks_sm": 1980.0}
 
     def others(self) -> int:
         return int(os.environ.get("DOUBLE_OTHERS", "0"))

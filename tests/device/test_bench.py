@@ -41,6 +41,7 @@ def test_a_measurement_keeps_samples_and_compares_with_the_vendor_library(tmp_pa
         assert figures["cold_us"]["p5"] <= figures["cold_us"]["median"] <= figures["cold_us"]["p95"]
         peer = figures["peer"]
         assert peer["name"] == "double"
+        assert figures["clocks"] == [{"clocks_sm": 1980.0}], "read once a round, while a peer keeps the device busy"
         assert (figures["problem"]["m"], figures["problem"]["l"], figures["rate"]) == (32, 1, "TFLOP/s")
         seconds = figures["cold_us"]["median"] * 1e-6
         assert figures["speed"] == pytest.approx(2 * 32 * 24 * 16 / seconds / 1e12, rel=1e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from tests.record.figures import stored
 from warpwright.build.toolchain import current
 from warpwright.canonical import digest, plain
 from warpwright.device.judged_by import checking_digest
+from warpwright.errors import UserError
 from warpwright.pipeline import judge_folder, judging
+from warpwright.pipeline.checked_in import refuse_committed
 from warpwright.pipeline.emulating import emulator_digest
 from warpwright.pipeline.standards import standards_of
 from warpwright.record import Folder, Standard
@@ -75,3 +78,15 @@ def test_each_method_is_judged_by_the_code_that_judges_it() -> None:
     emulator, checks = emulator_digest("gemm", ("relu",)), checking_digest("gemm", ("relu",))
     assert emulator != checks
     assert codes == {"emulated": emulator, "compared": emulator, "gpu-validated": checks, "benchmarked": ""}
+
+
+def test_how_much_of_a_folder_came_with_the_checkout_is_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "small"
+    folder.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    refuse_committed(tmp_path / "out")
+    for name, many in (("a", "1 file"), ("b", "2 files"), ("c", "3 files")):
+        (folder / name).touch()
+        subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
+        with pytest.raises(UserError, match=f"out/small: {many} of it came with the checkout, e.g. a; "):
+            refuse_committed(tmp_path / "out")

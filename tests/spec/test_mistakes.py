@@ -14,6 +14,7 @@ from warpwright.spec import SpecErrors
 CASES = [
     ("quoted int", {12: '  tile: {m: "128", n: 256, k: 64}'}, [(12, "design.tile.m", '"128"', "whole number", "128")]),
     ("float for int", {12: "  tile: {m: 128.0, n: 256, k: 64}"}, [(12, "design.tile.m", "128.0", "whole", "128")]),
+    ("float below int", {12: "  tile: {m: 127.9, n: 256, k: 64}"}, [(12, "design.tile.m", "127.9", "whole", "128")]),
     ("bool for int", {12: "  tile: {m: true, n: 256, k: 64}"}, [(12, "design.tile.m", "true", "whole number", "")]),
     ("null for int", {12: "  tile: {m: , n: 256, k: 64}"}, [(12, "design.tile.m", "null", "whole number", "")]),
     ("below the bound", {12: "  tile: {m: 0, n: 256, k: 64}"}, [(12, "design.tile.m", "0", "1 or more", "")]),
