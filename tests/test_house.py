@@ -29,8 +29,9 @@ MAY_IMPORT = {
     "scratch": set(),
     "point": set(),
     "protocols": set(),
+    "statuses": set(),
     "sealed": {"canonical", "errors"},
-    "record": {"canonical", "errors", "frozen", "protocols", "scratch", "sealed"},
+    "record": {"canonical", "errors", "frozen", "protocols", "scratch", "sealed", "statuses"},
     "epilogue": {"errors", "frozen", "plan", "text"},
 }
 #: Words of single kernel families and of their instructions.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from warpwright.device import judged_by
-from warpwright.device.judged_by import checking_digest, judges
+from warpwright.device.judged_by import checking_digest, code_digest, digests_of, judges
 from warpwright.epilogue import registry
 from warpwright.pipeline import rests_on
 
@@ -35,10 +35,10 @@ def test_what_judges(family: str) -> None:
 
 def test_another_bound_is_another_judge() -> None:
     files = {name: CONTENTS[name] for name in judges(CONTENTS, "gemm")}
-    before = checking_digest("gemm", (), files)
+    before = code_digest(digests_of(files))
     assert before == checking_digest("gemm")
     for name in files:
-        assert checking_digest("gemm", (), {**files, name: files[name] + b"#"}) != before, name
+        assert code_digest(digests_of({**files, name: files[name] + b"#"})) != before, name
 
 
 def test_an_operation_of_the_chain_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

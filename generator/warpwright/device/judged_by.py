@@ -7,7 +7,6 @@ that is the code at hand. What only launches, watches or times is no part of it.
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,9 @@ from typing import Any
 from warpwright.canonical import digest
 from warpwright.closure import closure
 from warpwright.epilogue.registry import source_path
+from warpwright.sealed import sha256
 
-__all__ = ["checking_digest", "judges", "operations_of"]
+__all__ = ["checking_digest", "code_digest", "digests_of", "judges", "operations_of"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _CHECK = "device/check.py"
@@ -32,17 +32,26 @@ def judges(contents: Mapping[str, bytes], family: str) -> set[str]:
     return closure(contents, roots, _NO_JUDGES, on_the_way=False) - _NO_JUDGES
 
 
-def checking_digest(family: str, operations: tuple[str, ...] = (), files: Mapping[str, bytes] | None = None) -> str:
+def checking_digest(family: str, operations: tuple[str, ...] = ()) -> str:
     """Digest (16 hex digits) of what a verdict on the device rests on, for a family and its kernel's operations.
 
-    `files` are those of `judges`, where they are known already. Raises VocabularyError for an operation that is not
-    there, OSError where a file cannot be read.
+    Raises VocabularyError for an operation that is not there, OSError where a file cannot be read.
     """
-    found = _files(family) if files is None else files
-    texts = {name: hashlib.sha256(content).hexdigest() for name, content in found.items()}
-    for operation in operations:
-        texts[f"operation {operation}"] = _sha(source_path(operation))
-    return digest(texts)[:16]
+    return code_digest(_digests(family), operations)
+
+
+def code_digest(digests: Mapping[str, str], operations: tuple[str, ...] = ()) -> str:
+    """Digest (16 hex digits) of code: of files, by the digests that `digests_of` gives, and of operations' files.
+
+    Raises VocabularyError for an operation that is not there, OSError where its file cannot be read.
+    """
+    of_operations = {f"operation {name}": sha256(source_path(name).read_bytes()) for name in operations}
+    return digest({**digests, **of_operations})[:16]
+
+
+def digests_of(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of each file by its name."""
+    return {name: sha256(content) for name, content in files.items()}
 
 
 def operations_of(kernel: Mapping[str, Any]) -> tuple[str, ...]:
@@ -51,11 +60,7 @@ def operations_of(kernel: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 @functools.cache
-def _files(family: str) -> Mapping[str, bytes]:
-    """The files that judge, by path below the package."""
+def _digests(family: str) -> Mapping[str, str]:
+    """Those of the files that judge, by path below the package."""
     contents = {path.relative_to(_PACKAGE).as_posix(): path.read_bytes() for path in _PACKAGE.rglob("*.py")}
-    return {name: contents[name] for name in judges(contents, family)}
-
-
-def _sha(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return digests_of({name: contents[name] for name in judges(contents, family)})

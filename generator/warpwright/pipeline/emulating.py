@@ -7,14 +7,11 @@ is recorded is not done again, and a run that finds everything recorded imports 
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpwright.canonical import digest
-from warpwright.device.judged_by import operations_of
-from warpwright.epilogue.registry import source_path
+from warpwright.device.judged_by import code_digest, digests_of, operations_of
 from warpwright.errors import VocabularyError
 from warpwright.pipeline import rests_on
 from warpwright.protocols import current
@@ -119,12 +116,9 @@ def emulator_digest(family: str, operations: tuple[str, ...] = ()) -> str:
     The versions of Python, numpy and ml_dtypes are no part of it: what is asked of them is specified, and sums, which
     are not, are held against a bound. Evidence of one machine counts on another.
     """
-    texts = dict(_texts(family))
-    for operation in operations:
-        texts[f"operation {operation}"] = hashlib.sha256(source_path(operation).read_bytes()).hexdigest()
-    return digest(texts)[:16]
+    return code_digest(_digests(family), operations)
 
 
 @functools.cache
-def _texts(family: str) -> Mapping[str, str]:
-    return {name: hashlib.sha256(content).hexdigest() for name, content in rests_on.files(family).items()}
+def _digests(family: str) -> Mapping[str, str]:
+    return digests_of(rests_on.files(family))

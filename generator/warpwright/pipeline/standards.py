@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpwright import families
-from warpwright.device.judged_by import checking_digest, operations_of
+from warpwright.device.judged_by import code_digest, digests_of, operations_of
 from warpwright.errors import VocabularyError
 from warpwright.pipeline import rests_on
 from warpwright.pipeline.emulating import emulator_digest
@@ -35,7 +35,10 @@ def standards_of(plan: Mapping[str, Any]) -> Mapping[str, Standard]:
 
 @functools.cache
 def _checks(family: str, operations: tuple[str, ...]) -> str:
-    return checking_digest(family, operations, _files_on_device(family))
+    """`checking_digest`, with the files that judge looked up in the cache."""
+    return code_digest(_digests_on_device(family), operations)
 
 
-_files_on_device = functools.cache(rests_on.files_on_device)
+@functools.cache
+def _digests_on_device(family: str) -> Mapping[str, str]:
+    return digests_of(rests_on.files_on_device(family))

@@ -19,6 +19,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from warpwright.statuses import STATUSES
+
 __all__ = [
     "DECISIVE",
     "LEVELS",
@@ -45,18 +47,6 @@ METHODS: dict[str, str] = {
 #: The methods that are levels of evidence. A comparison of device and emulator says how far each bears the other out:
 #: its verdict counts, but it proves less about a kernel than either.
 LEVELS = tuple(method for method in METHODS if method != "compared")
-#: Every status, the worst first: of several verdicts, the first in this order is the variant's.
-STATUSES = (
-    "illegal",
-    "render_failed",
-    "hang",
-    "crash",
-    "launch_failed",
-    "incorrect",
-    "compile_failed",
-    "degraded",
-    "correct",
-)
 
 
 #: The parts of a toolchain that decide what runs on the device. The others (gcc, Python, the CPU of the build host, the

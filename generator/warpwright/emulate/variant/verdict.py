@@ -14,7 +14,7 @@ from warpwright.emulate.variant.case import Outcome
 from warpwright.emulate.variant.check_plan import Difference
 from warpwright.emulate.variant.coverage import Coverage
 from warpwright.emulate.variant.places import Places
-from warpwright.record import STATUSES
+from warpwright.statuses import STATUSES
 
 __all__ = ["STATUS_OF", "Defect", "Verdict", "weigh"]
 
