@@ -199,14 +199,21 @@ def _other(rng: random.Random, drawn: Drawn) -> None:
     drawn.done.append(f"{name} is an object")
 
 
-def spoil(rng: random.Random, plan: Plan, drawn: Drawn) -> None:
-    """Do one thing to a checked call."""
-    ways: list[Callable[[], None]] = [
+def _of_a_tensor(rng: random.Random, drawn: Drawn) -> list[Callable[[], None]]:
+    """What can be wrong with one tensor, of checked calls and of raw ones."""
+    return [
         lambda: _alter(rng, drawn, lambda t: _stride(rng, t)),
         lambda: _alter(rng, drawn, lambda t: _shape(rng, t)),
         lambda: _alter(rng, drawn, lambda t: _rank(rng, t)),
         lambda: _alter(rng, drawn, lambda t: replace(t, address=t.address + rng.choice([1, 2, 4, 8, 16]))),
         lambda: _alter(rng, drawn, lambda t: replace(t, short=rng.choice(["f16", "bf16", "f32"]))),
+    ]
+
+
+def spoil(rng: random.Random, plan: Plan, drawn: Drawn) -> None:
+    """Do one thing to a checked call."""
+    ways: list[Callable[[], None]] = [
+        *_of_a_tensor(rng, drawn),
         lambda: _alter(rng, drawn, lambda t: replace(t, device=rng.choice(["cpu", "host:1", "", None, 3]))),
         lambda: _large(rng, plan, drawn),
         lambda: _together(rng, drawn),
@@ -223,11 +230,7 @@ def spoil(rng: random.Random, plan: Plan, drawn: Drawn) -> None:
 def spoil_raw(rng: random.Random, plan: Plan, drawn: Drawn) -> None:
     """Do one thing to a raw call, which takes tensors and numbers alone."""
     ways: list[Callable[[], None]] = [
-        lambda: _alter(rng, drawn, lambda t: _stride(rng, t)),
-        lambda: _alter(rng, drawn, lambda t: _shape(rng, t)),
-        lambda: _alter(rng, drawn, lambda t: _rank(rng, t)),
-        lambda: _alter(rng, drawn, lambda t: replace(t, address=t.address + rng.choice([1, 2, 4, 8, 16]))),
-        lambda: _alter(rng, drawn, lambda t: replace(t, short=rng.choice(["f16", "bf16", "f32"]))),
+        *_of_a_tensor(rng, drawn),
         lambda: _large(rng, plan, drawn),
         lambda: _together(rng, drawn),
     ]

@@ -13,6 +13,7 @@ from warpwright.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOptio
 from warpwright.cli.terminal import Terminal, count, print_json, print_table, progress, say
 from warpwright.errors import UserError
 from warpwright.scratch import beside
+from warpwright.sealed import sha256
 
 if TYPE_CHECKING:
     from warpwright.pipeline import Variant
@@ -159,9 +160,7 @@ _COLUMNS = ("config", "variant", "method", "status")
 
 def _keep(path: Path, folder: Path, configs: set[str]) -> None:
     """Copy a results file to the raw results, named by what it is for and what it says, so that no other is lost."""
-    import hashlib
-
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    digest = sha256(path.read_bytes())[:8]
     target = folder / f"{'+'.join(sorted(configs))}-{digest}.jsonl"
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from warpwright import resources
 from warpwright.canonical import plain
 from warpwright.errors import UserError
 from warpwright.plan.prediction import extents_of
-from warpwright.record import Folder, folders_in, obsolete_in, origins
+from warpwright.record import Folder, configurations_in, folders_in, obsolete_in, origins
 
 if TYPE_CHECKING:
     from warpwright.pipeline import Exploration, Variant
@@ -175,9 +175,7 @@ def recorded(out: Path, config: str = "") -> list[Folder]:
     """Return the variant folders below `out`, of one configuration or of all. UserError where `out` is a file."""
     if out.exists() and not out.is_dir():
         raise UserError(f"{out}: not a folder, so no variants are kept there; choose another with --out")
-    if not out.is_dir():
-        return []
-    parents = [out / config] if config else sorted(path for path in out.iterdir() if path.name != "ledger")
+    parents = [out / config] if config else configurations_in(out)
     return [folder for parent in parents for folder in folders_in(parent)]
 
 

@@ -18,7 +18,7 @@ from warpwright.cli.results import format_seconds, measured_cells, measured_colu
 from warpwright.cli.terminal import count, print_json, print_table, say
 from warpwright.device.problem import size_text
 from warpwright.errors import UserError
-from warpwright.record import LEVELS, PLANNED, STATUSES, Folder, Judgement, damage
+from warpwright.record import LEVELS, PLANNED, STATUSES, Folder, Judgement
 
 __all__ = ["judged", "notes", "summary"]
 
@@ -83,9 +83,8 @@ def list_command(
     if not folders:
         of = f" of {what}" if what else ""
         raise UserError(f"no variant{of} is recorded in {out}; `warpwright run {what or 'CONFIG'}` makes some")
-    say_damaged(folders)
-    past = obsolete(folders)
-    found = [(summary(folder, judgement, past), judgement) for folder, judgement in judged(folders, out)]
+    damaged, past = say_damaged(folders), obsolete(folders)
+    found = [(summary(folder, judgement, past, damaged), judgement) for folder, judgement in judged(folders, out)]
     found = [(row, judgement) for row, judgement in found if all(test(row) for test in tests)]
     if key:  # what lacks the value comes last, either way
         known = sorted((each for each in found if key(each[0]) not in (None, "")), key=lambda each: key(each[0]))
@@ -112,8 +111,8 @@ def judged(folders: Sequence[Folder], out: Path) -> list[tuple[Folder, Judgement
     return [(folder, pipeline.judge_folder(folder, lines)) for folder in folders]
 
 
-def summary(folder: Folder, judgement: Judgement, past: Collection[Path]) -> dict[str, Any]:
-    """Return what `list` says about a variant, as plain data."""
+def summary(folder: Folder, judgement: Judgement, past: Collection[Path], damaged: Collection[Path]) -> dict[str, Any]:
+    """Return what `list` says about a variant, as plain data. `past` and `damaged` are folders."""
     built = folder.result("built") or {}
     measured = timings(judgement)
     predicted = _predicted(folder, measured[0]["problem"] if measured else None)
@@ -128,11 +127,11 @@ def summary(folder: Folder, judgement: Judgement, past: Collection[Path]) -> dic
         "evidence_origin": level(judgement).removeprefix(judgement.evidence).strip(" ()") or "here",
         "status": judgement.status,
         "stale": [{"method": evidence.method, "because": why} for evidence, why in judgement.stale],
-        "note": ", ".join(notes(folder, judgement, past)),
+        "note": ", ".join(notes(folder, judgement, past, damaged)),
     }
 
 
-def notes(folder: Folder, judgement: Judgement, past: Collection[Path]) -> list[str]:
+def notes(folder: Folder, judgement: Judgement, past: Collection[Path], damaged: Collection[Path]) -> list[str]:
     """Say in a word each what sets a folder apart from what its configuration gives and has proved."""
     valid = {evidence.method for evidence in judgement.valid}
     stale = any(evidence.method not in valid for evidence, _ in judgement.stale)
@@ -140,7 +139,7 @@ def notes(folder: Folder, judgement: Judgement, past: Collection[Path]) -> list[
         "obsolete": folder.path in past,
         "edited": folder.edited(),
         "stale": stale,
-        "damaged": bool(damage(folder)),
+        "damaged": folder.path in damaged,
     }
     return [mark for mark, holds in marks.items() if holds]
 

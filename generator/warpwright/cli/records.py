@@ -42,16 +42,16 @@ def show(
     folder = find_folder(variant, out)
     past = obsolete([folder])
     ((_, judgement),) = judged([folder], out)
-    say_damaged([folder])
+    damaged = say_damaged([folder])
     stages = {file: folder.read(file) for file in ("point.json", "plan.json")}
     stages |= {file: folder.result(method) for method, file in METHODS.items()}
     if stages["plan.json"] is not None and not _is_plan(folder, stages["plan.json"]):
         stages["plan.json"] = None
     if as_json:
         known = {Path(file).stem: value for file, value in stages.items() if value is not None}
-        print_json({**summary(folder, judgement, past), "folder": str(folder.path), "files": known})
+        print_json({**summary(folder, judgement, past, damaged), "folder": str(folder.path), "files": known})
         return
-    _print_variant(folder, judgement, stages, notes(folder, judgement, past))
+    _print_variant(folder, judgement, stages, notes(folder, judgement, past, damaged))
 
 
 def _is_plan(folder: Folder, stored: dict[str, Any]) -> bool:

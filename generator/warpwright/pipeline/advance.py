@@ -135,7 +135,6 @@ class _Way:
         self._tell_undone("build", "not built")
         if cache.trouble:
             self.observer.note(f"the cache keeps nothing, which costs time alone: {cache.trouble}")
-        self.weighed.clear()
 
     def _tell_undone(self, step: str, what: str) -> None:
         """Tell which variants a step could not be done for, each reason once."""

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 from warpwright.errors import UserError
+from warpwright.record import configurations_in
 
 __all__ = ["refuse_committed"]
 
@@ -18,8 +19,7 @@ _GIT = ("git", "-c", "safe.directory=*")
 
 def refuse_committed(out: Path) -> None:
     """Raise UserError where git tracks anything in a folder of variants below `out`, links and submodules included."""
-    folders = sorted(path for path in out.iterdir() if path.name != "ledger" and path.is_dir()) if out.is_dir() else ()
-    for folder in folders:
+    for folder in configurations_in(out):
         tracked = _tracked(folder)
         if tracked:
             many = f"{len(tracked)} files" if len(tracked) > 1 else "1 file"

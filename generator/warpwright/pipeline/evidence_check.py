@@ -104,8 +104,7 @@ def check(
                 valid[method] += 1
     for line in ledgers.get(exploration.spec.name, ()):
         if line.identity not in mine:
-            name = f"{line.label}-{line.identity[:8]}"
-            found.setdefault((line.evidence.method, _NO_VARIANT), []).append((name, line.place))
+            found.setdefault((line.evidence.method, _NO_VARIANT), []).append((line.variant, line.place))
     complaints = [
         Complaint(method, problem, tuple(name for name, _ in cases), cases[0][1], _fatal(method, problem, demanded))
         for (method, problem), cases in found.items()
@@ -161,7 +160,8 @@ def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine], runs: R
     if not variant.source:
         return "stale", "it could not be rendered"
     # Several configurations may have the variant: one valid line among their ledgers will do, but no bad one is hidden.
-    reasons = [stale_because(line.evidence, subject_of(variant)) for line in found]
+    subject = subject_of(variant)
+    reasons = [stale_because(line.evidence, subject) for line in found]
     counting = [line for line, because in zip(found, reasons, strict=True) if not because]
     if not counting:
         return "stale", reasons[0]

@@ -19,8 +19,8 @@ from warpwright.pipeline.committed import line_of, other_than
 from warpwright.pipeline.exploration import Variant
 from warpwright.pipeline.judging import subject_of
 from warpwright.record import METHODS, Evidence, LedgerError, LedgerLine, read_json, write_text
+from warpwright.record.ledger_form import objects_in
 from warpwright.record.reading import ON_DEVICE, read_evidence
-from warpwright.record.strict import parse_json
 from warpwright.record.wrong import SchemaError
 
 __all__ = ["Runs", "all_runs", "merge_runs", "own_runs", "raw_path", "read_runs", "unfounded", "write_runs"]
@@ -36,26 +36,16 @@ def raw_path(ledger: Path) -> Path:
 
 def read_runs(path: Path) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     """Return the runs in a file, {} when there is none. Raises LedgerError for a line that is no run."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except UnicodeDecodeError as error:
-        raise LedgerError(path, 0, f"not UTF-8 ({error})") from None
     runs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     first: dict[str, int] = {}
-    for number, content in enumerate(text.split("\n"), 1):
-        if not content.strip():
-            continue
+    for number, value in objects_in(path):
         try:
-            value = parse_json(content)
-            if not isinstance(value, dict):
-                raise ValueError("a JSON object is expected")
             check_result(value)
-            if first.setdefault(digest(value), number) != number:
-                raise ValueError(f"a run is told once, and this is that of line {first[digest(value)]}")
-        except (SchemaError, ValueError) as error:
+        except SchemaError as error:
             raise LedgerError(path, number, str(error)) from None
+        before = first.setdefault(digest(value), number)
+        if before != number:
+            raise LedgerError(path, number, f"a run is told once, and this is that of line {before}")
         runs.setdefault((value["variant"], value["method"]), []).append(value)
     return runs
 

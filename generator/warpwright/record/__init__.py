@@ -15,7 +15,7 @@ from warpwright.record.evidence import (
     judge,
     stale_because,
 )
-from warpwright.record.folder import Damage, Folder, adopt, by_identity, folders_in
+from warpwright.record.folder import Damage, Folder, adopt, by_identity, configurations_in, folders_in
 from warpwright.record.ledger import LedgerError, LedgerLine, merge, read_ledger, write_ledger
 from warpwright.record.manifest import rebuild
 
@@ -34,6 +34,7 @@ __all__ = [
     "Subject",
     "adopt",
     "by_identity",
+    "configurations_in",
     "damage",
     "folders_in",
     "judge",

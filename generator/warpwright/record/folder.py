@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from warpwright.record.reading import read_evidence
 from warpwright.record.wrong import SchemaError
 from warpwright.sealed import DamagedError, Stored, load_record, read_regular, sha256, unseal
 
-__all__ = ["Damage", "Folder", "adopt", "by_identity", "folders_in"]
+__all__ = ["Damage", "Folder", "adopt", "by_identity", "configurations_in", "folders_in"]
 
 #: What a machine gets again within seconds: without a seal, that is from before there were any, it does not count.
 _CHEAP = ("built", "emulated")
@@ -125,8 +125,8 @@ class Folder:
 
     def result(self, method: str) -> dict[str, Any] | None:
         """Return a method's file, None when it is missing or damaged."""
-        value = _counting(method, self._stored(METHODS[method]))
-        return value if value is not None and _evidence(method, value) else None
+        found = _result(self.path, method)
+        return found[0] if found else None
 
     def unsealed(self) -> list[str]:
         """Return the names of results that do not count since they are from before results had seals."""
@@ -141,7 +141,10 @@ class Folder:
                 write_json(self.path / name, stored.value)
 
     def _stored(self, name: str) -> Stored | None:
-        return _load(self.path / name)
+        try:
+            return load_record(self.path / name)
+        except (FileNotFoundError, DamagedError):
+            return None
 
     def _source_bytes(self) -> bytes | None:
         try:
@@ -188,10 +191,8 @@ def adopt(folder: Folder, others: Iterable[Path]) -> None:
     for method, name in METHODS.items():
         if method == "built" or not elsewhere or (folder.path / name).exists():
             continue
-        stored = (_counting(method, _load(other / name)) for other in elsewhere)
-        known = [found for found in stored if found is not None]
-        read = [(found, _evidence(method, found)) for found in known]
-        own = [(STATUSES.index(result.status), found) for found, result in read if result and _is_for(result, source)]
+        known = filter(None, (_result(other, method) for other in elsewhere))
+        own = [(STATUSES.index(result.status), value) for value, result in known if _is_for(result, source)]
         if own:
             write_json(folder.path / name, min(own, key=lambda one: one[0])[1])
 
@@ -201,11 +202,15 @@ def _is_for(result: Evidence, source: str | None) -> bool:
     return result.status in STATUSES and source is not None and result.subject.source_sha == digest(source)
 
 
-def _load(path: Path) -> Stored | None:
+def _result(folder: Path, method: str) -> tuple[dict[str, Any], Evidence] | None:
+    """A method's file, and what it says; None where it is missing or damaged, or counts for nothing."""
+    path = folder / METHODS[method]
     try:
-        return load_record(path)
+        data = read_regular(path)
     except (FileNotFoundError, DamagedError):
         return None
+    found = _read(method, data)
+    return (unseal(path, data).value, found) if isinstance(found, Evidence) else None
 
 
 @functools.lru_cache(maxsize=2048)
@@ -213,37 +218,31 @@ def _read(method: str, data: bytes) -> Evidence | str | None:
     """What the content of a method's file says, or is wrong with it; None where it is passed over. Kept, since who
     lists variants asks for the same a dozen times; the evidence is not to be altered."""
     try:
-        value = _counting(method, unseal(Path(METHODS[method]), data))
-        return None if value is None else read_evidence(method, value)
+        stored = unseal(Path(METHODS[method]), data)
+        return read_evidence(method, stored.value) if stored.sealed or method not in _CHEAP else None
     except DamagedError as error:
         return error.what
     except SchemaError as error:
         return str(error)
 
 
-def _counting(method: str, stored: Stored | None) -> dict[str, Any] | None:
-    return stored.value if stored is not None and (stored.sealed or method not in _CHEAP) else None
+def configurations_in(out: Path) -> list[Path]:
+    """Return the folders of configurations below `out`, sorted.
+
+    The ledger's is none: it is committed, and nothing in it was obtained on this machine.
+    """
+    return sorted(path for path in out.iterdir() if path.name != "ledger" and path.is_dir()) if out.is_dir() else []
 
 
 def by_identity(out: Path) -> dict[str, list[Path]]:
-    """Return the variant folders of every configuration below `out`, by the identity that their names end with.
-
-    The ledger's folder is none of a configuration: it is committed, and nothing in it was obtained on this machine.
-    """
+    """Return the variant folders of every configuration below `out`, by the identity that their names end with."""
     found: dict[str, list[Path]] = {}
-    for directory in sorted(path for path in out.iterdir() if path.name != "ledger") if out.is_dir() else ():
-        for path in directory.iterdir() if directory.is_dir() else ():
+    for directory in configurations_in(out):
+        for path in directory.iterdir():
             match = _NAME.fullmatch(path.name)
             if match:
                 found.setdefault(match["identity"], []).append(path)
     return found
-
-
-def _evidence(method: str, value: Mapping[str, Any]) -> Evidence | None:
-    try:
-        return read_evidence(method, value)
-    except SchemaError:
-        return None
 
 
 def _natural(name: str) -> tuple[list[str | int], str]:

@@ -20,14 +20,14 @@ from typing import Any
 from warpwright.canonical import digest, plain
 from warpwright.record.atomic import write_text
 from warpwright.record.evidence import METHODS, Evidence
-from warpwright.record.ledger_form import LedgerError, WrongLineError, evidence_of, parse_object
+from warpwright.record.ledger_form import LedgerError, WrongLineError, evidence_of, objects_in
 from warpwright.record.reading import ON_DEVICE
 
 __all__ = ["LedgerError", "LedgerLine", "merge", "read_ledger", "write_ledger"]
 
 #: What stands in a table, by the field of a line that refers to it.
 _TABLES = ("toolchain", "gpu")
-#: Hex digits of the digest by which a line refers to a table.
+#: Hex digits of an identity in a variant's name, and of the digest by which a line refers to a table.
 _HEAD = 8
 
 
@@ -43,6 +43,11 @@ class LedgerLine:
     @property
     def key(self) -> tuple[str, str, int]:
         return self.label, self.identity, list(METHODS).index(self.evidence.method)
+
+    @property
+    def variant(self) -> str:
+        """The variant's name, as its folder has it."""
+        return f"{self.label}-{self.identity[:_HEAD]}"
 
     def value(self) -> dict[str, Any]:
         """Return the line's content, toolchain and GPU in full."""
@@ -73,28 +78,18 @@ def _kind(gpu: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_ledger(path: Path) -> list[LedgerLine]:
     """Return a ledger's lines, none when there is no file; LedgerError for whatever is not a ledger's line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return []
-    except UnicodeDecodeError as error:
-        raise LedgerError(path, 0, f"not UTF-8 ({error})") from None
     tables: dict[tuple[str, str], Mapping[str, Any]] = {}
     lines: dict[tuple[str, str, int], LedgerLine] = {}
-    # Not splitlines(): JSON text may hold U+2028.
-    for number, content in enumerate(text.split("\n"), 1):
-        if not content.strip():
-            continue
+    for number, value in objects_in(path):
         try:
-            value = parse_object(content)
             if "table" in value:
                 name, key = _read_table(value)
                 tables[name, key] = value[name]
                 continue
             line = _read_line(value, tables, f"{path}:{number}")
             if line.key in lines:
-                method, variant = line.evidence.method, f"{line.label}-{line.identity[:_HEAD]}"
-                raise WrongLineError(f"a second {method} line of {variant}, the first is {lines[line.key].place}")
+                method, first = line.evidence.method, lines[line.key].place
+                raise WrongLineError(f"a second {method} line of {line.variant}, the first is {first}")
         except WrongLineError as error:
             raise LedgerError(path, number, str(error)) from None
         lines[line.key] = line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from warpwright.record.reading import ON_DEVICE, read_evidence
 from warpwright.record.strict import parse_json
 from warpwright.record.wrong import SchemaError, shown
 
-__all__ = ["LedgerError", "WrongLineError", "evidence_of", "parse_object"]
+__all__ = ["LedgerError", "WrongLineError", "evidence_of", "objects_in"]
 
 #: Methods whose verdict is some code's, which the line names.
 JUDGED = ("emulated", "compared", "gpu-validated")
@@ -48,15 +48,28 @@ class LedgerError(Exception):
         )
 
 
-def parse_object(text: str) -> dict[str, Any]:
-    """Read one JSON object, each of its keys once and every number finite. Raises WrongLineError."""
+def objects_in(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the JSON objects of a file, one a line, with their numbers; none when there is no file.
+
+    Each of their keys is there once, and every number is finite. Raises LedgerError.
+    """
     try:
-        value: Any = parse_json(text)
-    except ValueError as error:
-        raise WrongLineError(str(error)) from None
-    if not isinstance(value, dict):
-        raise WrongLineError(f"a JSON object is expected, not {text[:40]}")
-    return value
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    except UnicodeDecodeError as error:
+        raise LedgerError(path, 0, f"not UTF-8 ({error})") from None
+    # Not splitlines(): JSON text may hold U+2028.
+    for number, content in enumerate(text.split("\n"), 1):
+        if not content.strip():
+            continue
+        try:
+            value: Any = parse_json(content)
+        except ValueError as error:
+            raise LedgerError(path, number, str(error)) from None
+        if not isinstance(value, dict):
+            raise LedgerError(path, number, f"a JSON object is expected, not {content[:40]}")
+        yield number, value
 
 
 def evidence_of(value: Mapping[str, Any]) -> Evidence:
