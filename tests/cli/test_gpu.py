@@ -202,6 +202,7 @@ def test_the_ledger_does_not_say_which_gpu_of_its_kind_it_was(
     text = (out / "ledger" / "small.jsonl").read_text()
     assert '"gpu": "double"' in text
     assert "GPU-1234" not in text
+    assert "0 new or changed, 0 superseded" in cli("ledger", config, "-o", out).stderr
 
 
 @pytest.mark.parametrize("command", ["validate", "bench"])

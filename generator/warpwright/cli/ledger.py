@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from warpwright.cli.app import OutOption, WholeConfigArgument, app
 from warpwright.cli.terminal import Terminal, count, say
+
+if TYPE_CHECKING:
+    from warpwright.record import LedgerLine
 
 __all__: list[str] = []
 
@@ -44,7 +48,7 @@ def ledger(
     before = read_ledger(path)
     now = {variant.identity for variant in exploration.legal}
     after = [line for line in merge(before, renewed, now) if not prune or line.identity in now]
-    if after != before:
+    if _told(after) != _told(before):
         write_ledger(path, after)
     fresh = {key: runs for variant in exploration.legal for key, runs in own_runs(variant).items()}
     current = {variant.name for variant in exploration.legal} if prune else None
@@ -59,10 +63,16 @@ def ledger(
     raise typer.Exit(1 if without or any(variant.undone for variant in exploration.legal) else 0)
 
 
-def _say_changes(path: Path, before: list[Any], after: list[Any], now: set[str]) -> None:
-    new = sum(line not in before for line in after)
-    gone = sum(line not in after for line in before)
+def _say_changes(path: Path, before: Sequence[LedgerLine], after: Sequence[LedgerLine], now: set[str]) -> None:
+    told, was_told = _told(after), _told(before)
+    new = sum(value not in was_told for value in told)
+    gone = sum(value not in told for value in was_told)
     say(f"{path}: {count(len(after), 'line')}, {new} new or changed, {gone} superseded or dropped")
     orphans = sum(line.identity not in now for line in after)
     if orphans:
         say(f"of variants that the configuration no longer has: {count(orphans, 'line')}; --prune drops them")
+
+
+def _told(lines: Sequence[LedgerLine]) -> list[dict[str, Any]]:
+    """What lines say: a result here knows more of itself than its line tells."""
+    return [line.value() for line in lines]
