@@ -7,7 +7,6 @@ likely as not. Python 3.11 has -P against that; this works from 3.10 on and need
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
@@ -48,6 +47,8 @@ def die_with_parent(parent: int | None = None) -> None:
 
     Linux alone has this; elsewhere nothing happens.
     """
+    import ctypes
+
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if parent is not None and os.getppid() != parent:

@@ -57,7 +57,8 @@ class Checkout:
 
 
 def _copy(source: Path, target: Path) -> Checkout:
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "_data"))
+    """Copy with what is compiled of it, which holds as long as a module's time and size do: a copy starts at once."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("_data"))
     return Checkout(target)
 
 

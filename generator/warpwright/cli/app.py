@@ -49,6 +49,15 @@ class Commands(TyperGroup):
         known = super().list_commands(ctx)
         return sorted(known, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
 
+    def get_params(self, ctx: Any) -> Any:
+        """Return the group's options. A flag that nobody gave is False, not None: to read None as a flag, Typer imports
+        pydantic, which takes longer than to print a command's help."""
+        found = super().get_params(ctx)
+        for option in found:
+            if getattr(option, "is_flag", False) and option.default is None:
+                option.default = False
+        return found
+
     def invoke(self, ctx: Any) -> Any:
         try:
             with _own_warnings():

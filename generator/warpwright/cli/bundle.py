@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +11,6 @@ import typer
 from warpwright.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
 from warpwright.cli.terminal import Terminal, count, print_json, print_table, progress, say
 from warpwright.errors import UserError
-from warpwright.scratch import beside
-from warpwright.sealed import sha256
 
 if TYPE_CHECKING:
     from warpwright.pipeline import Variant
@@ -160,6 +157,11 @@ _COLUMNS = ("config", "variant", "method", "status")
 
 def _keep(path: Path, folder: Path, configs: set[str]) -> None:
     """Copy a results file to the raw results, named by what it is for and what it says, so that no other is lost."""
+    import shutil
+
+    from warpwright.scratch import beside
+    from warpwright.sealed import sha256
+
     digest = sha256(path.read_bytes())[:8]
     target = folder / f"{'+'.join(sorted(configs))}-{digest}.jsonl"
     if not target.exists():

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warpwright.canonical import plain
 from warpwright.cli.app import JobsOption, JsonOption, OutOption, app
 from warpwright.cli.terminal import Terminal, count, print_json, print_table, say
 from warpwright.errors import UserError
@@ -44,6 +43,7 @@ def ci(
     Exit code: 0 every legal variant is correct and its evidence valid, 1 otherwise.
     """
     from warpwright import pipeline, resources
+    from warpwright.canonical import plain
     from warpwright.cli.find import explore
     from warpwright.pipeline.checked_in import refuse_committed
     from warpwright.pipeline.evidence_check import check

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from warpwright.cli.app import OutOption, app
 from warpwright.cli.terminal import count, say
 from warpwright.errors import UserError
-from warpwright.record import Folder, damage
+
+if TYPE_CHECKING:
+    from warpwright.record import Folder
 
 __all__: list[str] = []
 
@@ -75,6 +76,8 @@ def _clean(config: str, yes: bool, out: Path) -> None:
 
 
 def _delete(folder: Folder) -> bool:
+    import shutil
+
     try:
         shutil.rmtree(folder.path)
     except OSError as error:  # a link to a folder, say
@@ -85,5 +88,7 @@ def _delete(folder: Folder) -> bool:
 
 def _holds_work(folder: Folder) -> bool:
     """Whether there is, or where files are damaged may be, something that a person wrote."""
+    from warpwright.record import damage
+
     unknown = {"kernel.py", "rendered.json"} & {found.path.name for found in damage(folder)}
     return folder.edited() or bool(unknown) or any(folder.path.glob("kernel.edited*.py"))

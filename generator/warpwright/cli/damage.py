@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from warpwright.cli.terminal import say
-from warpwright.record import Folder, damage
+
+if TYPE_CHECKING:
+    from warpwright.record import Folder
 
 __all__ = ["say_damaged"]
 
@@ -16,6 +19,8 @@ def say_damaged(folders: Iterable[Folder]) -> set[Path]:
 
     Returns the folders of which some are damaged.
     """
+    from warpwright.record import damage
+
     alike: dict[str, list[Folder]] = {}
     damaged = set()
     for folder in folders:

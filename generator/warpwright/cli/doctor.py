@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -67,6 +65,8 @@ def examine(out: Path) -> list[Finding]:
 
 
 def _package(name: str, needed_for: str, remedy: str) -> Finding:
+    import importlib.metadata
+
     from warpwright import resources
 
     if resources.checkout():
@@ -106,6 +106,8 @@ def _cache(path: Path) -> Finding:
 
 def _gpu() -> list[Finding]:
     """Ask the driver, then torch; each failure is a finding of its own."""
+    import importlib.util
+
     device = "run a bundle on a GPU host instead: warpwright bundle CONFIG --to DIR"
     driver, count = _ask(_driver)
     found = [Finding("NVIDIA driver", driver, bool(count), "validate", device)]

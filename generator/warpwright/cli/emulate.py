@@ -13,11 +13,11 @@ from warpwright.cli import completion
 from warpwright.cli.app import JobsOption, JsonOption, OnlyOption, OutOption, app, file_to_write
 from warpwright.cli.terminal import print_json, print_table, progress, say, status_style
 from warpwright.errors import UserError
-from warpwright.record import Folder
 
 if TYPE_CHECKING:
     from warpwright.emulate.mutants.edits import Mutant
     from warpwright.emulate.mutants.trials import Trial
+    from warpwright.record import Folder
 
 __all__: list[str] = []
 

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warpwright import families
-from warpwright.canonical import plain
 from warpwright.cli import completion
 from warpwright.cli.app import ConfigArgument, JsonOption, OnlyOption, OutOption, app, file_to_write
 from warpwright.cli.terminal import count, print_json, print_table, say
 from warpwright.errors import UserError
-from warpwright.plan.prediction import extents_of
 
 if TYPE_CHECKING:
     from warpwright.frozen import Frozen
@@ -150,6 +148,9 @@ def _extents(text: str, model: type[Frozen]) -> dict[str, int]:
         numbers = ",".join(["4096"] * fewest)
         raise UserError(f"--problem {text[:80]}: not the extents {shown}; write whole numbers such as {numbers}")
     from pydantic import ValidationError
+
+    from warpwright.canonical import plain
+    from warpwright.plan.prediction import extents_of
 
     try:
         problem = model.model_validate({name: int(part[:30]) for name, part in zip(fields, parts, strict=False)})

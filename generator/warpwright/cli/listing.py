@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,11 +14,12 @@ from warpwright.cli import completion
 from warpwright.cli.app import JsonOption, OutOption, app
 from warpwright.cli.damage import say_damaged
 from warpwright.cli.origin import explain_origins, level
-from warpwright.cli.results import format_seconds, measured_cells, measured_columns, timings
 from warpwright.cli.terminal import count, print_json, print_table, say
-from warpwright.device.problem import size_text
 from warpwright.errors import UserError
-from warpwright.record import LEVELS, PLANNED, STATUSES, Folder, Judgement
+from warpwright.statuses import STATUSES
+
+if TYPE_CHECKING:
+    from warpwright.record import Folder, Judgement
 
 __all__ = ["judged", "notes", "summary"]
 
@@ -38,7 +39,6 @@ _COLUMNS: Mapping[str, Callable[[dict[str, Any]], Any]] = {
 _TEST = re.compile(r"\s*(?P<column>[a-z]+)\s*(?P<sign>!=|<=|>=|=|<|>)\s*(?P<value>.*?)\s*")
 _NUMBER = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?)\s*(?P<unit>us|ms|s)?")
 _UNITS = {None: 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
-_EVIDENCE = (PLANNED, *LEVELS)
 Test = Callable[[dict[str, Any]], bool]
 
 
@@ -113,6 +113,8 @@ def judged(folders: Sequence[Folder], out: Path) -> list[tuple[Folder, Judgement
 
 def summary(folder: Folder, judgement: Judgement, past: Collection[Path], damaged: Collection[Path]) -> dict[str, Any]:
     """Return what `list` says about a variant, as plain data. `past` and `damaged` are folders."""
+    from warpwright.cli.results import timings
+
     built = folder.result("built") or {}
     measured = timings(judgement)
     predicted = _predicted(folder, measured[0]["problem"] if measured else None)
@@ -148,6 +150,7 @@ def _predicted(folder: Folder, problem: Mapping[str, int] | None) -> dict[str, A
     """Predict the time of a problem, or of the family's usual one; None where the stored plan cannot be read."""
     from warpwright import families
     from warpwright.canonical import plain
+    from warpwright.device.problem import size_text
     from warpwright.plan.prediction import extents_of
     from warpwright.plan.stored import PlanError, plan_from_json
 
@@ -163,6 +166,8 @@ def _predicted(folder: Folder, problem: Mapping[str, int] | None) -> dict[str, A
 
 
 def _print(found: Sequence[tuple[dict[str, Any], Judgement]]) -> None:
+    from warpwright.cli.results import format_seconds, measured_cells, measured_columns
+
     timed = [row["measured"]["mark"] for row, _ in found if row["measured"]]
     head = measured_columns(timed) if timed else []
     columns = ["variant", "config", "problem", "registers", "spills", "predicted", *head, "evidence", "status", "note"]
@@ -205,8 +210,15 @@ def _key(sort: str) -> tuple[Callable[[dict[str, Any]], Any] | None, bool]:
     if not sort:
         return None, False
     value = _column(sort.removeprefix("-"), f"--sort {sort}")
-    order = _ORDERS.get(sort.removeprefix("-"))
+    order = _order(sort.removeprefix("-"))
     return (lambda row: order.index(value(row)) if order and value(row) in order else value(row)), sort.startswith("-")
+
+
+def _order(column: str) -> Sequence[str]:
+    """Return the words of a column that has an order of its own, the least first; none for another."""
+    from warpwright.record import LEVELS, PLANNED
+
+    return (PLANNED, *LEVELS) if column == "evidence" else ()
 
 
 def _statuses(names: Sequence[str]) -> Test:
@@ -223,7 +235,7 @@ def _test(text: str) -> Test:
     if match is None:
         raise UserError(f"{typed}: not a test; write COLUMN, one of = != < <= > >=, and a value, as 'registers>168'")
     column, sign, wanted = _column(match["column"], typed), match["sign"], match["value"]
-    order = _ORDERS.get(match["column"])
+    order = _order(match["column"])
     if sign in ("=", "!=") and match["column"] not in _NUMBERS:
         return lambda row: fnmatchcase(str(column(row) or ""), wanted) == (sign == "=")
     if order:
@@ -240,7 +252,6 @@ def _test(text: str) -> Test:
 
 
 _NUMBERS = ("registers", "spills", "predicted", "measured", "vendor")
-_ORDERS: Mapping[str, Sequence[str]] = {"evidence": _EVIDENCE}
 _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": lambda a, b: a == b,
     "!=": lambda a, b: a != b,

@@ -6,8 +6,10 @@ A figure that this machine did not obtain is never shown without saying so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from warpwright.record import Evidence, Judgement
+if TYPE_CHECKING:
+    from warpwright.record import Evidence, Judgement
 
 __all__ = ["explain_origins", "level", "mark", "origin"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,12 +13,12 @@ from warpwright import families
 from warpwright.cli import completion
 from warpwright.cli.app import JsonOption, OutOption, app
 from warpwright.cli.damage import say_damaged
-from warpwright.cli.figures import figure_lines
 from warpwright.cli.listing import judged, notes, summary
 from warpwright.cli.origin import explain_origins, level, origin
 from warpwright.cli.terminal import print_json, printable, say
-from warpwright.record import METHODS, Folder, Judgement
-from warpwright.record.wrong import PARTIAL
+
+if TYPE_CHECKING:
+    from warpwright.record import Folder, Judgement
 
 __all__: list[str] = []
 
@@ -38,6 +38,7 @@ def show(
 ) -> None:
     """Tell everything that is known about one variant."""
     from warpwright.cli.find import find_folder, obsolete
+    from warpwright.record import METHODS
 
     folder = find_folder(variant, out)
     past = obsolete([folder])
@@ -136,6 +137,9 @@ def _print_arguments(arguments: list[dict[str, Any]]) -> None:
 
 
 def _print_results(judgement: Judgement, modes: Sequence[str], edited: bool) -> None:
+    from warpwright.cli.figures import figure_lines
+    from warpwright.record.wrong import PARTIAL
+
     for evidence in judgement.valid:
         where = {"here": "recorded here"}.get(origin(evidence), origin(evidence))
         where += ", of the edited kernel.py" if edited else ""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
-
-from warpwright.canonical import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,6 +57,10 @@ def say(text: str, style: str = "", result: bool = False) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON on stdout, keys sorted."""
+    import json
+
+    from warpwright.canonical import plain
+
     sys.stdout.write(json.dumps(plain(value), sort_keys=True, indent=2, allow_nan=False) + "\n")
 
 
