@@ -17,6 +17,8 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("WARPWRIGHT_")]:
             patch.delenv(name)
+        # Some hundred child processes import the package: it is compiled by the first of them, not by each.
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         # Child processes of a test find its doubles (tests.device.doubles) beside the installed package.
         patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]), prepend=os.pathsep)
         patch.setenv("WARPWRIGHT_CACHE", str(shared / "warpwright-cache"))
