@@ -202,6 +202,19 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+def test_a_timeline_replaces_nothing_else(tmp_path: Path) -> None:
+    """Told before the program runs, which takes a while."""
+    pipe, notes = tmp_path / "pipe", tmp_path / "notes"
+    os.mkfifo(pipe)
+    notes.write_text("mine")
+    for path, why in ((pipe, "a device or a pipe"), (notes, "holds something else already")):
+        done = check("--trace", path, PROGRAMS / "vector_add.py")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{path}: {why}" in done.stderr
+    assert pipe.is_fifo()
+    assert notes.read_text() == "mine"
+
+
 def test_a_timeline(tmp_path: Path) -> None:
     done = check("--trace", tmp_path / "t.json", PROGRAMS / "vector_add.py")
     assert done.returncode == 0, done.stderr

@@ -125,6 +125,11 @@ def test_timeline_of_one_variant(cli: Cli, config: Path, out: Path, tmp_path: Pa
     assert cli("emulate", folder.label, "-o", out, "--trace", path).exit_code == 0
     events = json.loads(path.read_text())["traceEvents"]
     assert {"wait ab_full[0]", "load a", "mma", "store d"} <= {event["name"] for event in events}
+    assert cli("emulate", folder.label, "-o", out, "--trace", path).exit_code == 0  # over one from before
+    kept = config.read_bytes()
+    refused = cli("emulate", folder.label, "-o", out, "--trace", config)
+    assert (refused.exit_code, config.read_bytes()) == (2, kept)
+    assert "holds something else already" in refused.stderr
     several = cli("emulate", config, "-o", out, "--trace", path)
     assert several.exit_code == 2
     assert "2 variants; --trace is for one" in several.stderr

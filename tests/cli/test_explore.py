@@ -123,3 +123,27 @@ def test_schema_is_json_and_names_the_fields(cli: Cli, tmp_path: Path) -> None:
     assert {"kernel", "design", "sweep", "where"} <= set(schema["$defs"]["gemm"]["properties"])
     assert cli("schema", tmp_path / "s.json").exit_code == 0
     assert json.loads((tmp_path / "s.json").read_text()) == schema
+
+
+@pytest.mark.parametrize("name", ["mine", "mine.txt", "small.yaml:1", "kernel.py"])
+def test_new_writes_what_other_commands_take_for_a_configuration(cli: Cli, tmp_path: Path, name: str) -> None:
+    """A file called small.yaml:1 would stand before the point 1 of small.yaml: `run small.yaml:1` took minutes."""
+    for more in ((), ("--force",)):
+        refused = cli("new", tmp_path / name, *more)
+        assert refused.exit_code == 2
+        assert f"name it {tmp_path / name}.yaml" in refused.stderr.replace("\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_schema_overwrites_schemas_alone(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    for before in ("", cli("schema").stdout, '{"$defs":{}}'):
+        path.write_text(before)
+        assert cli("schema", path).exit_code == 0
+        assert "$defs" in json.loads(path.read_text())
+    for before in ("version: 1\n", '{"$def', "{}", "\0"):
+        path.write_text(before)
+        refused = cli("schema", path)
+        assert refused.exit_code == 2
+        assert f"{path}: holds something else already" in refused.stderr.replace("\n", "")
+        assert path.read_text() == before

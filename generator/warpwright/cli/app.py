@@ -22,6 +22,7 @@ from warpwright.cli.terminal import say
 from warpwright.errors import UserError
 
 __all__ = [
+    "TIMELINE",
     "AnyOutOption",
     "Commands",
     "ConfigArgument",
@@ -165,8 +166,9 @@ def _folder(path: Path) -> Path:
     return path
 
 
-def file_to_write(path: Path) -> Path:
-    """Return the path of a file that a command is to write. UserError where it can be no file.
+def file_to_write(path: Path, begins: str = "") -> Path:
+    """Return the path of a file that a command is to write. UserError where it can be no file, or where something lies
+    there already that is not of the same kind: it does not begin, as such files do, with `begins`, white space aside.
 
     Files are written by a rename, which would put one in the place of a device (`/dev/null`), were that allowed.
     """
@@ -174,9 +176,17 @@ def file_to_write(path: Path) -> Path:
         raise UserError(f"{path}: a folder; give the name of a file")
     if path.exists() and not path.is_file():
         raise UserError(f"{path}: a device or a pipe; give the name of a file")
+    if begins and path.exists():
+        with path.open("rb") as file:
+            found = b"".join(file.read(_HEAD).split())
+        if found and not found.startswith(begins.encode()):
+            raise UserError(f"{path}: holds something else already; choose another name, or delete it")
     return path
 
 
+#: What every timeline that is written begins with.
+TIMELINE = '{"otherData":{'
+_HEAD = 64  # bytes
 _OUT: Any = {"metavar": "DIR", "envvar": "WARPWRIGHT_OUT", "help": "Where variants are kept."}
 OutOption = Annotated[Path, typer.Option("--out", "-o", callback=_folder, **_OUT)]
 #: The same for a command that has something to say of a folder that cannot be used.

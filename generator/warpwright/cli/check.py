@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from warpwright.cli.app import JsonOption, app
+from warpwright.cli.app import TIMELINE, JsonOption, app, file_to_write
 from warpwright.cli.terminal import count, print_json, print_table, say, status_style
 from warpwright.errors import UserError
 
@@ -60,6 +60,8 @@ def check(
         raise UserError(f"{program} is a folder; give a Python program that launches CuTe-DSL kernels")
     if not program.is_file():
         raise UserError(f"{program}: no such file; give a Python program that launches CuTe-DSL kernels")
+    if trace is not None:
+        file_to_write(trace, TIMELINE)
     options = {
         "arch": arch or likely_arch(program), "seeds": seeds, "multiprocessors": multiprocessors,
         "trace": trace is not None, "strict": strict,

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from warpwright import resources
 
-__all__ = ["configurations", "variants"]
+__all__ = ["SUFFIXES", "configurations", "variants"]
+
+#: What the name of a configuration's file ends with.
+SUFFIXES = (".yaml", ".yml")
 
 
 def configurations(incomplete: str) -> list[str]:
@@ -40,5 +43,5 @@ def _folders(folder: Path) -> list[str]:
 def _files(incomplete: str) -> list[str]:
     folder = os.path.dirname(incomplete)
     with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
-        return [os.path.join(folder, each.name) for each in entries if each.name.endswith((".yaml", ".yml"))]
+        return [os.path.join(folder, each.name) for each in entries if each.name.endswith(SUFFIXES)]
     return []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warpwright.cli import completion
-from warpwright.cli.app import JobsOption, JsonOption, OnlyOption, OutOption, app, file_to_write
+from warpwright.cli.app import TIMELINE, JobsOption, JsonOption, OnlyOption, OutOption, app, file_to_write
 from warpwright.cli.terminal import print_json, print_table, progress, say, status_style
 from warpwright.errors import UserError
 
@@ -75,7 +75,7 @@ def emulate(
     if alone and len(folders) > 1:
         raise UserError(f"{target}: {len(folders)} variants; {alone[0]} is for one: name it, or choose with --only")
     if trace is not None:
-        raise typer.Exit(_trace(folders[0], file_to_write(trace), case))
+        raise typer.Exit(_trace(folders[0], file_to_write(trace, TIMELINE), case))
     if case:
         raise typer.Exit(_repeat(folders[0], case, seed, as_json))
     if mutate:

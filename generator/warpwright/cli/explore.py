@@ -200,7 +200,9 @@ def new(
     if file is None:
         typer.echo(starter, nl=False)
         return
-    if file_to_write(file).exists() and not force:
+    if file_to_write(file).suffix not in completion.SUFFIXES:
+        raise UserError(f"{file}: other commands would not take it for a configuration; name it {file}.yaml")
+    if file.exists() and not force:
         raise UserError(f"{file}: exists already; choose another name, or --force to overwrite it")
     write_text(file, starter)
     say(f"wrote {file}; next: warpwright plan {file}")
@@ -219,5 +221,5 @@ def schema(
     if file is None:
         print_json(json_schema())
         return
-    write_text(file_to_write(file), json.dumps(json_schema(), sort_keys=True, indent=1) + "\n")
+    write_text(file_to_write(file, '{"$defs":{'), json.dumps(json_schema(), sort_keys=True, indent=1) + "\n")
     say(f"wrote {file}; in VS Code: # yaml-language-server: $schema={file}")

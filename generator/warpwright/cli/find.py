@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from warpwright import resources
 from warpwright.canonical import plain
+from warpwright.cli.completion import SUFFIXES
 from warpwright.errors import UserError
 from warpwright.plan.prediction import extents_of
 from warpwright.record import Folder, configurations_in, folders_in, obsolete_in, origins
@@ -31,7 +32,6 @@ __all__ = ["explore", "find_folder", "find_folders", "find_plan", "find_variants
 _LISTED = 20
 #: Letters from which on a text can be the head of an identity, and digits from which on a number can be one.
 _HEAD, _DIGITS = 4, 6
-_SUFFIXES = (".yaml", ".yml")
 T = TypeVar("T")
 
 
@@ -204,7 +204,7 @@ def _read(text: str, out: Path) -> _Typed:
 def _configuration(text: str, out: Path, always: bool = False) -> _Typed:
     """Read the name of a configuration; nothing where it is none, or, with `always`, a file that is not there."""
     path = Path(text)
-    if path.suffix in _SUFFIXES or (resources.resolve_config(text).is_file() and path.name != "kernel.py"):
+    if path.suffix in SUFFIXES or (resources.resolve_config(text).is_file() and path.name != "kernel.py"):
         return _Typed(config=text)
     bare = path.name == text
     for directory in (out / text,) if bare else (path,):
