@@ -10,7 +10,7 @@ from typing import Any
 from tests.device.plans import make_plan
 from tests.record.figures import GPU
 from warpwright.device import bench, compare, validate
-from warpwright.device.coverage import STANDARD, Asked, asked_problems, compared_problems
+from warpwright.device.coverage import STANDARD, Asked, asked_problems, checked, compared_problems
 from warpwright.device.problem import Problem
 from warpwright.pipeline.standards import standards_of
 from warpwright.plan.stored import plan_from_json
@@ -59,11 +59,11 @@ def judge(folder: Path, method: str) -> str:
     return standards_of(stored(folder, "plan.json"))[method].code
 
 
-def _checked(problem: Problem, status: str) -> dict[str, Any]:
+def _checked(plan: Plan, problem: Problem, status: str) -> dict[str, Any]:
     if status == "skipped":
         return {**problem.figures(), "status": status, "faults": ["needs 40.0 GiB, the device has 22.0 GiB free"]}
     faults = ["launch 0: input a or its guard band was overwritten"] if status == "incorrect" else []
-    ran = {"launches": 3, "elements": 4096, "ratio": 0.75, "relative": 0.00125, "seconds": 0.0123}
+    ran = {**checked(plan, problem, 3), "ratio": 0.75, "relative": 0.00125, "seconds": 0.0123}
     return {**problem.figures(), "status": status, "faults": faults, **ran}
 
 
@@ -81,7 +81,7 @@ def validated(
     names = [problem.name for problem in asked_for] if names is None else names
     if status == "incorrect" and not statuses:
         statuses = {names[0]: "incorrect"}
-    problems = [_checked(p, statuses.get(p.name, "correct")) for p in asked_for if p.name in names]
+    problems = [_checked(plan, p, statuses.get(p.name, "correct")) for p in asked_for if p.name in names]
     parts = {
         "judged_by": judge(folder, validate.METHOD),
         "figures": validate.figures(problems, asked, 3, 3772408819, 4.84),
@@ -101,7 +101,7 @@ def compared(
             **problem.figures(),
             "status": "correct" if number or status != "incorrect" else "incorrect",
             "faults": [] if number or status != "incorrect" else ["7 of 4355 elements differ"],
-            "elements": 4355,
+            **checked(plan, problem),
             "equal": 0.5,
             "difference": 0.125 + number,
             **distances,

@@ -107,6 +107,16 @@ def put(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def recount(name: str, value: int) -> Callable[[dict[str, Any]], None]:
+    """Changes a count of the first problem, and with it the sum that the figures tell."""
+
+    def change(line: dict[str, Any]) -> None:
+        line["problems"][0][name] = value
+        line["figures"][name] = sum(problem[name] for problem in line["problems"])
+
+    return change
+
+
 NONSENSE: list[tuple[Callable[[Path], dict[str, Any]], Callable[[dict[str, Any]], Any], str]] = [
     (validated, put("figures", {}), "figures.problems is missing"),
     (validated, put("figures", {"problems": 5}), "figures.correct is missing"),
@@ -124,6 +134,13 @@ NONSENSE: list[tuple[Callable[[Path], dict[str, Any]], Callable[[dict[str, Any]]
     (validated, put("config", "a\x00b"), "config is 'a\\x00b'"),
     (validated, put("time", "yesterday"), "time is 'yesterday': it must be a time as 2026-11-29T12:00:00Z"),
     (validated, put("time", "2026-13-29T12:00:00Z"), "time is '2026-13-29T12:00:00Z'"),
+    (validated, put("time", "2999-01-01T00:00:00Z"), "time is '2999-01-01T00:00:00Z': it is yet to come"),
+    (validated, put("gpu.gpu", "NVIDIA \u041d200"), "gpu.gpu is 'NVIDIA \u041d200': "),
+    (validated, put("gpu.driver", "580\u202e"), "gpu.driver is "),
+    (validated, recount("launches", 1), "problems.0.launches is 1: of this problem, asked for so, it is 3"),
+    (validated, recount("launches", 4), "problems.0.launches is 4: of this problem, asked for so, it is 3"),
+    (validated, recount("elements", 1), "problems.0.elements is 1: of this problem, asked for so, it is "),
+    (compared, recount("elements", 1), "problems.0.elements is 1: of this problem, asked for so, it is "),
     (validated, put("source_sha", "F" * 64), "source_sha is 'FFFF"),
     (validated, without("library_sha"), "library_sha is missing"),
     (validated, without("judged_by"), "judged_by is None: it must name the code that judged"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,7 +13,7 @@ import pytest
 from tests.records import rewrite
 from warpwright.device.opening import DESCRIPTION, VARIANTS
 from warpwright.pipeline.verifying import cubins_in
-from warpwright.record import folders_in, write_json
+from warpwright.record import folders_in, read_json, read_ledger, write_json, write_ledger
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -72,7 +73,8 @@ def test_a_bundle_has_the_library_alone(cli: Cli, out: Path, ledger: Path, tmp_p
     for name, source in ((first.path.name, first), (second.path.name, first)):
         target = bundle / VARIANTS / name
         target.mkdir()
-        (target / "kernel.so").write_bytes((source.path / "kernel.so").read_bytes())
+        for file in ("kernel.so", "plan.json"):
+            (target / file).write_bytes((source.path / file).read_bytes())
         write_json(target / "variant.json", {key: build[key] for key in ("source_sha", "cubin_sha")})
     done = cli("verify", bundle, "--against", ledger)
     assert done.exit_code == 1
@@ -88,3 +90,40 @@ def test_what_the_ledger_does_not_know(cli: Cli, out: Path, ledger: Path, tmp_pa
     assert done.exit_code == 1
     assert done.stdout.count("the ledger has no line on its build") == 2
     assert cli("verify", "small", "--against", tmp_path / "absent", "-o", out).exit_code == 2
+
+
+@pytest.mark.parametrize("way", ["name", "label", "plan of another"])
+def test_a_folder_that_passes_for_another_variant(cli: Cli, out: Path, ledger: Path, way: str) -> None:
+    """Its files are the ledger's; what it calls them, and how they are to be called and checked, is not."""
+    first, second = (folder.path for folder in folders_in(out / "small"))
+    plan = read_json(first / "plan.json") or {}
+    told = {
+        "name": "its name: this variant's folder is ",
+        "label": "plan.json: it is of fastest (",
+        "plan of another": "plan.json: it is of ",
+    }
+    if way == "name":
+        first = first.rename(first.with_name(f"fastest-{first.name.rpartition('-')[2]}"))
+    elif way == "label":
+        write_json(first / "plan.json", {**plan, "label": "fastest"})
+        first = first.rename(first.with_name(f"fastest-{first.name.rpartition('-')[2]}"))
+    else:
+        (first / "plan.json").write_bytes((second / "plan.json").read_bytes())
+    done = cli("verify", first, "--against", ledger, "-o", out, "--json")
+    assert done.exit_code == 1
+    (found,) = json.loads(done.stdout)
+    assert found["files"] == ["kernel.py", "kernel.cubin", "kernel.so", "kernel.o"]
+    assert any(each.startswith(told[way]) for each in found["wrong"])
+
+
+def test_what_the_ledger_calls_wrong_is_not_waved_through(cli: Cli, out: Path, ledger: Path) -> None:
+    lines = read_ledger(ledger)
+    at = next(number for number, line in enumerate(lines) if line.evidence.method == "emulated")
+    hang = {"kind": "deadlock", "message": "m", "case": "tiny", "seed": 0, "lines": [], "details": {}}
+    figures = {**lines[at].evidence.figures, "defects": [hang]}
+    lines[at] = replace(lines[at], evidence=replace(lines[at].evidence, status="hang", figures=figures, diagnosis="m"))
+    write_ledger(ledger, lines)
+    done = cli("verify", "small", "--against", ledger, "-o", out)
+    assert done.exit_code == 1
+    assert "the ledger calls it hang, emulated (" in done.stdout
+    assert done.stdout.count("the ledger calls it") == 1

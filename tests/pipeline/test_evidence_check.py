@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,15 +12,16 @@ from typing import Any, cast
 import pytest
 
 from tests.device.plans import make_plan
+from warpwright.canonical import digest
 from warpwright.pipeline import Exploration, Variant, evidence_check, subject_of
 from warpwright.pipeline.committed import line_of
 from warpwright.pipeline.evidence_check import Report, check, renewal
 from warpwright.plan import identified
-from warpwright.record import Evidence, Folder, Judgement, LedgerLine, Subject
+from warpwright.record import Evidence, Folder, Judgement, LedgerLine, Subject, write_json
 
 METHODS = ("built", "emulated")
 FIGURES: dict[str, Any] = {
-    "gpu-validated": {"asked": "standard", "problems": 20},
+    "gpu-validated": {"asked": "standard", "problems": 20, "repeats": 3},
     "benchmarked": {"problems": [{"problem": {"m": 64}}, {"problem": {"m": 4096}}]},
     "built": {"registers": 168, "spill_bytes": 0, "seconds": 1.5},
     "emulated": {
@@ -55,12 +57,16 @@ def line(variant: Variant, method: str, status: str = "correct", identity: str =
 
 
 def report(
-    variant: Variant, *lines: LedgerLine, evidence: tuple[str, ...] = (), others: tuple[LedgerLine, ...] = ()
+    variant: Variant,
+    *lines: LedgerLine,
+    evidence: tuple[str, ...] = (),
+    others: tuple[LedgerLine, ...] = (),
+    runs: Mapping[str, Any] = {},
 ) -> Report:
-    asked = {"validate": {"problems": "standard"}, "bench": {"problems": [{"m": 4096}]}}
+    asked = {"validate": {"problems": "standard", "repeats": 3}, "bench": {"problems": [{"m": 4096}]}}
     spec = SimpleNamespace(name="mine", evidence=evidence, **asked)
     exploration = SimpleNamespace(legal=[variant], variants=[variant], label="c", shipped=True, spec=spec)
-    return check(cast(Exploration, exploration), {"mine": list(lines), "others": list(others)})
+    return check(cast(Exploration, exploration), {"mine": list(lines), "others": list(others)}, (), runs)
 
 
 def problems(variant: Variant, *lines: LedgerLine, **more: Any) -> list[tuple[str, str, bool]]:
@@ -167,6 +173,11 @@ def founded(monkeypatch: pytest.MonkeyPatch) -> None:
             "validated on [{'m': 64}] problems, and these are asked for: standard",
         ),
         ("gpu-validated", {}, "validated on None problems"),
+        (
+            "gpu-validated",
+            {"asked": "standard", "repeats": 2},
+            "each problem was launched 2 times, and 3 are asked for",
+        ),
         ("benchmarked", {"problems": [{"problem": {"m": 64}}]}, "these problems were not timed: [{'m': 4096}]"),
     ],
 )
@@ -186,6 +197,66 @@ def test_a_line_of_a_gpu_without_runs_is_no_evidence(variant: Variant) -> None:
     (complaint,) = report(variant, *lines).complaints
     assert (complaint.method, complaint.problem, complaint.fatal) == ("gpu-validated", "not what its runs say", True)
     assert "no run of it" in complaint.example
+
+
+def test_each_ledger_has_runs_of_its_own(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two configurations share a variant, and each was validated: what one's runs come to is no matter of the other."""
+    asked: list[tuple[str, Any]] = []
+
+    def unfounded(variant: Variant, line: LedgerLine, runs: Any) -> str:
+        asked.append((line.ledger, runs))
+        return ""
+
+    monkeypatch.setattr(evidence_check, "unfounded", unfounded)
+    runs = {name: {(variant.name, "gpu-validated"): [name]} for name in ("mine", "others")}
+    mine, theirs = (
+        dataclasses.replace(
+            line(variant, "gpu-validated"), label=variant.folder.label, place=f"out/ledger/{name}.jsonl:4"
+        )
+        for name in runs
+    )
+    mine = dataclasses.replace(mine, identity=variant.identity)
+    told = report(variant, *(line(variant, method) for method in METHODS), mine, others=(theirs,), runs=runs)
+    assert [name for name, _ in asked] == ["mine", "others"]
+    assert [each for _, each in asked] == [runs["mine"], runs["others"]]
+    assert all(complaint.problem.startswith("of runs") for complaint in told.complaints)
+
+
+@pytest.mark.usefixtures("founded")
+def test_a_run_that_no_line_tells_of_is_named(variant: Variant) -> None:
+    """Who takes a line away, since its runs found a hang, leaves the runs."""
+    lines = [line(variant, method) for method in (*METHODS, "gpu-validated")]
+    name = lines[0].variant
+    runs = {"mine": {(name, "gpu-validated"): [{}]}, "others": {("of another", "compared"): [{}]}}
+    assert problems(variant, *lines, runs=runs) == []
+    (complaint,) = report(variant, *lines[:2], runs=runs).complaints
+    assert (complaint.method, complaint.variants, complaint.fatal) == ("gpu-validated", (name,), True)
+    assert "of runs in out/ledger/raw/ that no line of the ledger tells of" in str(complaint)
+
+
+@pytest.mark.parametrize("tools", [{"blessed": "by the vendor"}, {"gcc": None}])
+def test_a_toolchain_names_the_tools_of_a_build_and_no_other(variant: Variant, tools: dict[str, Any]) -> None:
+    lines = [line(variant, method) for method in METHODS]
+    subject = lines[0].evidence.subject
+    named = {key: value for key, value in {**subject.toolchain, **tools}.items() if value}
+    lines[0] = dataclasses.replace(
+        lines[0],
+        evidence=dataclasses.replace(lines[0].evidence, subject=dataclasses.replace(subject, toolchain=named)),
+    )
+    (complaint,) = report(variant, *lines).complaints
+    assert (complaint.method, complaint.problem) == ("built", "not what was obtained here")
+    assert f"differ in what they name: {next(iter(tools))} (x.jsonl:7)" in complaint.example
+
+
+@pytest.mark.parametrize("text", ["mov.u32 %r1, %smid;", "mov.u64 %rd1, %globaltimer;", "mov.u64 %rd2,%clock64;"])
+def test_a_kernel_that_can_tell_the_emulator_from_a_gpu_is_not_checked_by_it(variant: Variant, text: str) -> None:
+    folder, harmless = variant.folder.path, "mov.u32 %r1, %tid.x; mov.u32 %clocks, %ctaid.x; mov.u32 %r2, %laneid;"
+    lines = [line(variant, method) for method in METHODS]
+    folder.mkdir()
+    for ptx, seen in ((harmless, []), (f"{harmless} {text}", [("", "not to be checked (emulate)", True)])):
+        (folder / "kernel.ptx").write_text(ptx)
+        write_json(folder / "build.json", {"files": {"kernel.ptx": digest(ptx)}})
+        assert problems(variant, *lines) == seen
 
 
 @pytest.mark.usefixtures("founded")

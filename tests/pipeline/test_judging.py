@@ -88,5 +88,5 @@ def test_how_much_of_a_folder_came_with_the_checkout_is_counted(tmp_path: Path) 
     for name, many in (("a", "1 file"), ("b", "2 files"), ("c", "3 files")):
         (folder / name).touch()
         subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
-        with pytest.raises(UserError, match=f"out/small: {many} of it came with the checkout, e.g. a; "):
+        with pytest.raises(UserError, match=f"out/small: {many} of it came with the checkout, e.g. out/small/a; "):
             refuse_committed(tmp_path / "out")

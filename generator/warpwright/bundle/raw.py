@@ -6,6 +6,7 @@ that it names are those that were asked for, and its figures are what the writer
 
 from __future__ import annotations
 
+import calendar
 import math
 import re
 import time
@@ -16,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from warpwright.device import bench, compare, validate
-from warpwright.device.coverage import STANDARD, asked_problems, compared_problems, needed_bytes
+from warpwright.device.coverage import STANDARD, asked_problems, checked, compared_problems, needed_bytes
 from warpwright.device.problem import Problem
 from warpwright.families import workload
 from warpwright.frozen import Frozen
@@ -33,6 +34,8 @@ __all__ = ["NOT_RUN", "check_against", "check_header", "check_result", "is_older
 NOT_RUN = "not_run"
 #: Bytes that every GPU has: a problem that takes less is not skipped for want of memory, the one reason there is.
 _ALWAYS_THERE = 2**28
+#: Seconds by which the clocks of two machines may be apart.
+_CLOCKS_APART = 86_400
 _Head = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 _Extent = Annotated[int, Field(ge=0, lt=2**63)]
 
@@ -158,12 +161,14 @@ def check_result(value: Mapping[str, Any]) -> None:
 
 def _check_time(text: str) -> None:
     try:
-        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", text):
-            time.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
-            return
+        told = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", text)
+        seconds = calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ")) if told else None
     except ValueError:
-        pass
-    raise SchemaError("time", text, "it must be a time as 2026-11-29T12:00:00Z")
+        seconds = None
+    if seconds is None:
+        raise SchemaError("time", text, "it must be a time as 2026-11-29T12:00:00Z")
+    if seconds > time.time() + _CLOCKS_APART:
+        raise SchemaError("time", text, "it is yet to come, and would count before all that is obtained until then")
 
 
 def _check_timed(found: Any) -> None:
@@ -244,6 +249,9 @@ def check_against(value: Mapping[str, Any], plan: Plan, judges: Mapping[str, str
         due = problem.figures()
         if due != {name: told[name] for name in due}:
             raise SchemaError(path, {name: told[name] for name in due}, f"of that name, this was asked for: {due}")
+        counts = checked(plan, problem, method == validate.METHOD and value["figures"]["repeats"])
+        for name in [each for each in counts if told["status"] == "correct" and told[each] != counts[each]]:
+            raise SchemaError(f"{path}.{name}", told[name], f"of this problem, asked for so, it is {counts[name]}")
         if told["status"] == "skipped" and method == validate.METHOD and needed_bytes(plan, problem) < _ALWAYS_THERE:
             rule = f"a GPU's memory does not hold what is skipped; this takes {needed_bytes(plan, problem)} B"
             raise SchemaError(f"{path}.status", "skipped", rule)

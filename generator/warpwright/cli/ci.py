@@ -45,15 +45,18 @@ def ci(
     from warpwright import pipeline, resources
     from warpwright.canonical import plain
     from warpwright.cli.find import explore
-    from warpwright.pipeline.checked_in import refuse_committed
+    from warpwright.pipeline.as_written import misspelled
+    from warpwright.pipeline.checked_in import refuse_committed, refuse_compiled
     from warpwright.pipeline.evidence_check import check
-    from warpwright.pipeline.raw_runs import all_runs
+    from warpwright.pipeline.raw_runs import runs_behind
 
     required = _methods(require or [])
     shipped = [str(path) for path in sorted(resources.configs().glob("*.yaml"))]
     if not (configs or shipped):
         raise UserError(f"{resources.configs()}: no configuration is shipped there; name one")
-    ledgers, runs = pipeline.ledgers(out), all_runs(pipeline.ledger_files(out).values())
+    refuse_compiled()
+    files = pipeline.ledger_files(out)
+    ledgers, runs, odd = pipeline.ledgers(out), runs_behind(files), misspelled(files.values())
     reports, names = [], set()
     for config in configs or shipped:
         exploration = explore(config, out, whole=True)
@@ -62,10 +65,12 @@ def ci(
         reports.append(check(exploration, ledgers, required, runs))
         names.add(exploration.spec.name)
     abandoned = [] if configs else sorted(set(ledgers) - names)
-    passed = all(report.passed for report in reports) and not abandoned
+    strays = [] if configs else _strays(resources.configs(), shipped)
+    passed = all(report.passed for report in reports) and not (abandoned or odd or strays)
     if as_json:
         told = [{**plain(report), "passed": report.passed} for report in reports]
-        print_json({"passed": passed, "configs": told, "ledgers_without_configuration": abandoned})
+        others = {"ledgers_without_configuration": abandoned, "not_as_written": odd, "not_checked": strays}
+        print_json({"passed": passed, "configs": told, **others})
     else:
         _print_reports(reports)
         for name in abandoned:
@@ -74,7 +79,17 @@ def ci(
                 "its ledger with it",
                 style="red",
             )
+        for text in odd:
+            say(text, style="red")
+        for stray in strays:
+            say(f"{stray}: not checked, since what ships is NAME.yaml in {resources.configs()}; move it", style="red")
     raise typer.Exit(0 if passed else 1)
+
+
+def _strays(folder: Path, shipped: Sequence[str]) -> list[str]:
+    """Files below the shipped configurations' folder that look like one, and are none that is checked."""
+    found = sorted(str(path) for path in folder.rglob("*") if path.suffix.lower() in (".yaml", ".yml"))
+    return [path for path in found if path not in shipped]
 
 
 def _methods(names: Sequence[str]) -> list[str]:

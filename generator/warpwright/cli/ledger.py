@@ -32,6 +32,7 @@ def ledger(
     """
     from warpwright import pipeline
     from warpwright.cli.find import explore
+    from warpwright.pipeline.as_written import as_written
     from warpwright.pipeline.committed import line_of
     from warpwright.pipeline.raw_runs import merge_runs, own_runs, raw_path, read_runs, write_runs
     from warpwright.record import merge, read_ledger, write_ledger
@@ -48,7 +49,7 @@ def ledger(
     before = read_ledger(path)
     now = {variant.identity for variant in exploration.legal}
     after = [line for line in merge(before, renewed, now) if not prune or line.identity in now]
-    if _told(after) != _told(before):
+    if _told(after) != _told(before) or not as_written(path):
         write_ledger(path, after)
     fresh = {key: runs for variant in exploration.legal for key, runs in own_runs(variant).items()}
     current = {variant.name for variant in exploration.legal} if prune else None

@@ -13,7 +13,7 @@ from warpwright.dtypes import dtype
 from warpwright.families import workload
 from warpwright.plan.types import Plan
 
-__all__ = ["STANDARD", "Asked", "asked_problems", "compared_problems", "lacking", "needed_bytes"]
+__all__ = ["STANDARD", "Asked", "asked_problems", "checked", "compared_problems", "lacking", "needed_bytes"]
 
 #: The word for the workload's own validation problems, in a configuration and in a result.
 STANDARD = "standard"
@@ -42,10 +42,23 @@ def lacking(problems: Iterable[Problem], seen: Iterable[str]) -> list[str]:
 
 def needed_bytes(plan: Plan, problem: Problem) -> int:
     """Return about how much memory a check of the problem takes."""
-    family, extents = workload(plan.family), problem.extents
-    sample = family.sample(plan, problem)
-    compared = {**extents, sample.mode: len(sample.indices)} if sample else extents
+    extents, compared = problem.extents, _compared(plan, problem)
     tensors = [argument for argument in plan.arguments if argument.kind != "scalar"]
     held = sum(prod(shape_of(each, extents)) * dtype(each.dtype).bytes for each in tensors)
     outputs = [argument for argument in tensors if argument.role == "output"]
     return held + sum(prod(shape_of(each, compared)) * _TEMPORARIES for each in outputs)
+
+
+def checked(plan: Plan, problem: Problem, repeats: int = 0) -> dict[str, int]:
+    """Return what a problem that was right is told with: the elements that were compared and, with `repeats`, the
+    launches; a comparison with the emulator has one, and leaves no element out."""
+    extents = _compared(plan, problem) if repeats else problem.extents
+    outputs = [argument for argument in plan.arguments if argument.role == "output"]
+    counts = {"elements": sum(prod(shape_of(each, extents)) for each in outputs)}
+    return {**counts, "launches": min(repeats, problem.repeats or repeats)} if repeats else counts
+
+
+def _compared(plan: Plan, problem: Problem) -> dict[str, int]:
+    """The extents of what is compared: of a large output a sample."""
+    sample = workload(plan.family).sample(plan, problem)
+    return {**problem.extents, sample.mode: len(sample.indices)} if sample else problem.extents

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from warpwright.pipeline.committed import contradiction, line_of
 from warpwright.pipeline.exploration import Exploration, Variant
 from warpwright.pipeline.judging import subject_of
+from warpwright.pipeline.machine_dependent import machine_dependent
 from warpwright.pipeline.raw_runs import Runs, unfounded
 from warpwright.record import METHODS, STATUSES, LedgerLine, stale_because
 from warpwright.record.reading import ON_DEVICE
@@ -32,6 +33,8 @@ __all__ = ["ALWAYS_REQUIRED", "Complaint", "Report", "check", "renewal"]
 ALWAYS_REQUIRED = ("built", "emulated")
 #: The problem of lines for which there is no variant.
 _NO_VARIANT = "for no variant that the configuration has"
+#: The problem of runs for which there is no line.
+_NO_LINE = "of runs in out/ledger/raw/ that no line of the ledger tells of"
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,12 @@ def check(
     exploration: Exploration,
     ledgers: Mapping[str, Sequence[LedgerLine]],
     required: Iterable[str] = (),
-    runs: Runs = MappingProxyType({}),
+    runs: Mapping[str, Runs] = MappingProxyType({}),
 ) -> Report:
     """Compare a rendered, built and emulated exploration with the ledgers, which are by name.
 
-    `runs` are those on a GPU that their lines rest on.
-
-    `required` adds methods to ALWAYS_REQUIRED and to what the configuration itself demands.
+    `runs` are those on a GPU that their lines rest on, by the name of the ledger that they lie beside. `required` adds
+    methods to ALWAYS_REQUIRED and to what the configuration itself demands.
     """
     demanded = {*ALWAYS_REQUIRED, *required, *exploration.spec.evidence}
     if "benchmarked" in demanded:  # a time says nothing of what was timed
@@ -102,9 +104,13 @@ def check(
                 found.setdefault((method, problem), []).append((variant.name, example))
             else:
                 valid[method] += 1
-    for line in ledgers.get(exploration.spec.name, ()):
+    own_lines = ledgers.get(exploration.spec.name, ())
+    for line in own_lines:
         if line.identity not in mine:
             found.setdefault((line.evidence.method, _NO_VARIANT), []).append((line.variant, line.place))
+    told = {(line.variant, line.evidence.method) for line in own_lines}
+    for name, method in runs.get(exploration.spec.name, {}).keys() - told:
+        found.setdefault((method, _NO_LINE), []).append((name, "what such a run found must not be left out"))
     complaints = [
         Complaint(method, problem, tuple(name for name, _ in cases), cases[0][1], _fatal(method, problem, demanded))
         for (method, problem), cases in found.items()
@@ -146,13 +152,16 @@ def _not_seen(variant: Variant) -> list[tuple[str, str]]:
         why = (variant.reasons() or ["nothing is known about it"])[0]
         problems.append(("not correct", f"{variant.status or 'no verdict'}: {why}"))
     problems += [(f"not to be checked ({step})", why) for step, why in variant.undone.items()]
+    problems += [("not to be checked (emulate)", why) for why in machine_dependent(variant)]
     unseen = [method for method in ALWAYS_REQUIRED if not variant.has_own(method)]
     if unseen and not problems:
         problems.append((f"not {unseen[0]} here", "only what was seen here counts"))
     return problems
 
 
-def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine], runs: Runs, spec: Spec) -> tuple[str, str]:
+def _problem(
+    variant: Variant, method: str, lines: Sequence[LedgerLine], runs: Mapping[str, Runs], spec: Spec
+) -> tuple[str, str]:
     """Return what is wrong with a variant's ledger evidence by one method, and the particulars; "" when it is valid."""
     found = [line for line in lines if line.evidence.method == method]
     if not found:
@@ -173,22 +182,34 @@ def _problem(variant: Variant, method: str, lines: Sequence[LedgerLine], runs: R
         contradictions = [contradiction(line, line_of(variant, own[0])) for line in counting]
         if any(contradictions):
             return "not what was obtained here", next(filter(None, contradictions))
+    unknown = [_unknown_tools(line, subject.toolchain) for line in counting]
+    if any(unknown):
+        return "not what was obtained here", next(filter(None, unknown))
     lacks = [_lacking(line, spec) for line in counting]
     if all(lacks):  # one that covers what is asked for will do
         return "not for what the configuration asks", lacks[0]
     if method in ON_DEVICE:
-        founded = [unfounded(variant, line, runs) for line in counting]
+        founded = [unfounded(variant, line, runs.get(line.ledger, {})) for line in counting]
         if any(founded):
             return "not what its runs say", next(filter(None, founded))
     return "", ""
+
+
+def _unknown_tools(line: LedgerLine, toolchain: Mapping[str, str]) -> str:
+    """Say which tools a line names, or leaves out, other than a build here does; versions differ between machines."""
+    odd = sorted(line.evidence.subject.toolchain.keys() ^ toolchain.keys())
+    return f"its toolchain and the one here differ in what they name: {', '.join(odd)} ({line.place})" if odd else ""
 
 
 def _lacking(line: LedgerLine, spec: Spec) -> str:
     """Say which of the problems that a configuration asks for a line's figures leave out, "" where it is none."""
     figures = line.evidence.figures
     if line.evidence.method == "gpu-validated":
-        asked, told = spec.validate["problems"], figures.get("asked")
-        return "" if told == asked else f"it was validated on {told} problems, and these are asked for: {asked}"
+        asked, told, repeats = spec.validate["problems"], figures.get("asked"), spec.validate["repeats"]
+        if told != asked:
+            return f"it was validated on {told} problems, and these are asked for: {asked}"
+        few = figures["repeats"] < repeats
+        return f"each problem was launched {figures['repeats']} times, and {repeats} are asked for" if few else ""
     if line.evidence.method == "benchmarked":
         timed = [timing["problem"] for timing in figures["problems"]]
         left = [problem for problem in spec.bench["problems"] if problem not in timed]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpwright import resources
+from warpwright.canonical import canonical_json
 from warpwright.errors import UserError
 from warpwright.record import Folder, Judgement
 
@@ -137,9 +138,12 @@ def plan(config: str, out: Path, only: Sequence[str] | None = ()) -> Exploration
     variants: dict[str, Variant] = {}
     for point in spec.points():
         planned = plan_point(point)
-        if planned.identity not in variants:
-            folder = Folder(out / spec.name / folder_name(planned))
-            variants[planned.identity] = Variant(point, planned, folder, len(variants))
+        known = variants.setdefault(planned.identity, Variant(point, planned, Folder(Path()), len(variants)))
+        if known.plan is planned:
+            known.folder = Folder(out / spec.name / folder_name(planned))
+        elif _text(known.plan) != _text(planned):
+            raise _alike(file, known.plan, planned)
+    _check_folders(file, variants.values())
     current = tuple(variant.name for variant in variants.values() if variant.plan.legal)
     if "" in (only or ()):
         raise UserError("--only: an empty text chooses nothing; leave it out for all variants")
@@ -148,6 +152,27 @@ def plan(config: str, out: Path, only: Sequence[str] | None = ()) -> Exploration
         texts = " or ".join(only or ())
         raise UserError(f"{file}: no variant's name has {texts} in it; `warpwright plan {config}` lists them")
     return Exploration(spec, file, out, kept, current)
+
+
+def _text(plan: Plan) -> str:
+    return canonical_json([plan.family, plan.arch, plan.kernel, plan.design])
+
+
+def _check_folders(file: Path, variants: Iterable[Variant]) -> None:
+    """Raise UserError where two variants would share a folder: what is found out about one would be said of both."""
+    known: dict[str, Variant] = {}
+    for variant in variants:
+        other = known.setdefault(variant.name.lower(), variant)  # some file systems take both cases alike
+        if other is not variant and variant.plan.legal and other.plan.legal:
+            raise _alike(file, other.plan, variant.plan)
+
+
+def _alike(file: Path, one: Plan, other: Plan) -> UserError:
+    """Two plans whose identities begin alike: one in billions by chance, and seconds' work by intent."""
+    return UserError(
+        f"{file}: two variants, {one.label} and {other.label}, have identities that cannot be told apart "
+        f"({one.identity}, {other.identity}); leave one of them out"
+    )
 
 
 def chosen(only: Sequence[str] | None, name: str, label: str) -> bool:

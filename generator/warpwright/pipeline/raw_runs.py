@@ -23,7 +23,17 @@ from warpwright.record.ledger_form import objects_in
 from warpwright.record.reading import ON_DEVICE, read_evidence
 from warpwright.record.wrong import SchemaError
 
-__all__ = ["Runs", "all_runs", "merge_runs", "own_runs", "raw_path", "read_runs", "unfounded", "write_runs"]
+__all__ = [
+    "Runs",
+    "merge_runs",
+    "own_runs",
+    "raw_path",
+    "read_runs",
+    "runs_behind",
+    "runs_text",
+    "unfounded",
+    "write_runs",
+]
 
 #: Runs by variant (the name of its folder) and method.
 Runs = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
@@ -50,21 +60,22 @@ def read_runs(path: Path) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     return runs
 
 
-def all_runs(ledgers: Iterable[Path]) -> Runs:
-    """Return the runs behind all of these ledgers; one that several of them rest on counts once."""
-    found: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    for path in ledgers:
-        for key, runs in read_runs(raw_path(path)).items():
-            found.setdefault(key, {}).update((digest(run), run) for run in runs)
-    return {key: list(runs.values()) for key, runs in found.items()}
+def runs_behind(ledgers: Mapping[str, Path]) -> dict[str, Runs]:
+    """Return the runs behind ledgers, by the name of each: of a variant that several have, each has its own."""
+    return {name: read_runs(raw_path(path)) for name, path in ledgers.items()}
 
 
 def write_runs(path: Path, runs: Runs) -> None:
     """Write runs, sorted, by rename, where that is not what the file says already."""
-    ordered = [run for key in sorted(runs) for run in sorted(runs[key], key=lambda run: (run["time"], digest(run)))]
-    text = "".join(json.dumps(plain(run), sort_keys=True, allow_nan=False) + "\n" for run in ordered)
-    if ordered and not (path.is_file() and path.read_text(encoding="utf-8") == text):
+    text = runs_text(runs)
+    if text and not (path.is_file() and path.read_text(encoding="utf-8") == text):
         write_text(path, text)
+
+
+def runs_text(runs: Runs) -> str:
+    """Return the one text of a file of these runs."""
+    ordered = [run for key in sorted(runs) for run in sorted(runs[key], key=lambda run: (run["time"], digest(run)))]
+    return "".join(json.dumps(plain(run), sort_keys=True, allow_nan=False) + "\n" for run in ordered)
 
 
 def own_runs(variant: Variant) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
@@ -86,18 +97,18 @@ def merge_runs(recorded: Runs, renewed: Runs, current: Iterable[str] | None = No
 
 
 def unfounded(variant: Variant, line: LedgerLine, runs: Runs) -> str:
-    """Say why a line of a GPU's method does not follow from the runs, "" where it does."""
+    """Say why a line of a GPU's method does not follow from the runs beside its ledger, "" where it does."""
     method = line.evidence.method
     mine = [run for run in runs.get((variant.name, method), ()) if _is_for(run, line.evidence)]
     if not mine:
-        return "no run of it lies in out/ledger/raw/"
+        return f"no run of it lies in out/ledger/raw/{line.ledger}.jsonl"
     codes = {name: standard.code for name, standard in subject_of(variant).standards.items()}
     try:
         for run in mine:
             check_against(run, variant.plan, codes)
         due = read_evidence(method, weigh(mine, _subject(line.evidence), variant.plan, codes[method]))
     except SchemaError as error:
-        return f"a run in out/ledger/raw/ cannot be: {error}"
+        return f"a run in out/ledger/raw/{line.ledger}.jsonl cannot be: {error}"
     return other_than(line, line_of(variant, due))
 
 

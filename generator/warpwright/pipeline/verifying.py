@@ -8,11 +8,13 @@ machine that built it: no ledger can vouch for that, and only a build on one's o
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from warpwright.plan import folder_name
+from warpwright.plan.stored import PlanError, plan_from_json
 from warpwright.record import Folder, LedgerLine, damage
 from warpwright.sealed import DamagedError, load_record, read_regular, sha256
 
@@ -43,7 +45,27 @@ def verify(path: Path, lines: Sequence[LedgerLine]) -> Verified:
         return Verified(path.name, (), (*wrong, "the ledger has no line on its build"))
     subjects = {(line.evidence.subject.source_sha, line.evidence.subject.cubin_sha) for line in built}
     best = min((_compare(path, *subject) for subject in subjects), key=lambda found: len(found[1]))
+    wrong += _planned(path, {(line.label, line.identity) for line in built})
+    wrong += [
+        f"the ledger calls it {line.evidence.status}, {line.evidence.method} ({line.place})"
+        for line in lines
+        if line.identity in {each.identity for each in built} and line.evidence.status not in ("correct", "degraded")
+    ]
     return Verified(path.name, tuple(best[0]), (*wrong, *best[1]))
+
+
+def _planned(path: Path, known: Collection[tuple[str, str]]) -> list[str]:
+    """What is wrong with the plan, by which a kernel is called and checked, and with the name that the folder bears."""
+    try:
+        plan = plan_from_json(load_record(path / "plan.json").value)
+    except FileNotFoundError:
+        return ["plan.json: missing"]
+    except (DamagedError, PlanError) as error:
+        return [f"plan.json: {getattr(error, 'what', error)}"]
+    if (plan.label, plan.identity) not in known:
+        told = " or ".join(f"{label} ({identity})" for label, identity in sorted(known))
+        return [f"plan.json: it is of {plan.label} ({plan.identity}), and the ledger speaks of {told}"]
+    return [] if path.name == folder_name(plan) else [f"its name: this variant's folder is {folder_name(plan)}"]
 
 
 def _compare(path: Path, source_sha: str, cubin_sha: str) -> tuple[list[str], list[str]]:

@@ -16,7 +16,7 @@ from warpwright.record.evidence import (
     stale_because,
 )
 from warpwright.record.folder import Damage, Folder, adopt, by_identity, configurations_in, folders_in
-from warpwright.record.ledger import LedgerError, LedgerLine, merge, read_ledger, write_ledger
+from warpwright.record.ledger import LedgerError, LedgerLine, ledger_text, merge, read_ledger, write_ledger
 from warpwright.record.manifest import rebuild
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "damage",
     "folders_in",
     "judge",
+    "ledger_text",
     "merge",
     "note_current",
     "obsolete_in",

@@ -22,6 +22,8 @@ Some = Annotated[int, Field(ge=1, lt=2**63)]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**64)]
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, Field(min_length=1)]
+#: As drivers and libraries call themselves: no letter that only looks like another.
+Plain = Annotated[str, Field(pattern=r"^[ -~]+$")]
 
 
 def _error(value: Any) -> Any:
@@ -188,13 +190,13 @@ class Benchmarked(Frozen):
 
 
 class Gpu(Frozen):
-    gpu: Text
+    gpu: Plain
     compute_capability: Annotated[str, Field(pattern=r"^[1-9][0-9]?\.[0-9]$")]
     sms: Some
     memory_bytes: Some
-    driver: Text
-    torch: Text
-    cuda: Text
+    driver: Plain
+    torch: Plain
+    cuda: Plain
     tvm_ffi: str
     python: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+")]
     uuid: str = ""

@@ -23,7 +23,7 @@ from warpwright.record.evidence import METHODS, Evidence
 from warpwright.record.ledger_form import LedgerError, WrongLineError, evidence_of, objects_in
 from warpwright.record.reading import ON_DEVICE
 
-__all__ = ["LedgerError", "LedgerLine", "merge", "read_ledger", "write_ledger"]
+__all__ = ["LedgerError", "LedgerLine", "ledger_text", "merge", "read_ledger", "write_ledger"]
 
 #: What stands in a table, by the field of a line that refers to it.
 _TABLES = ("toolchain", "gpu")
@@ -43,6 +43,11 @@ class LedgerLine:
     @property
     def key(self) -> tuple[str, str, int]:
         return self.label, self.identity, list(METHODS).index(self.evidence.method)
+
+    @property
+    def ledger(self) -> str:
+        """The name of the ledger that it was read from, "" for a new one."""
+        return Path(self.place.rpartition(":")[0]).stem
 
     @property
     def variant(self) -> str:
@@ -84,6 +89,8 @@ def read_ledger(path: Path) -> list[LedgerLine]:
         try:
             if "table" in value:
                 name, key = _read_table(value)
+                if (name, key) in tables:
+                    raise WrongLineError(f"a second {name} table of id {key}")
                 tables[name, key] = value[name]
                 continue
             line = _read_line(value, tables, f"{path}:{number}")
@@ -114,6 +121,11 @@ def merge(recorded: Iterable[LedgerLine], renewed: Iterable[LedgerLine], current
 
 def write_ledger(path: Path, lines: Iterable[LedgerLine]) -> None:
     """Write a ledger, sorted, by rename."""
+    write_text(path, ledger_text(lines))
+
+
+def ledger_text(lines: Iterable[LedgerLine]) -> str:
+    """Return the one text of a ledger of these lines: tables that they refer to, then the lines, sorted."""
     values = [line.value() for line in sorted(lines, key=lambda line: line.key)]
     tables = {}
     for value in values:
@@ -123,7 +135,7 @@ def write_ledger(path: Path, lines: Iterable[LedgerLine]) -> None:
                 tables[name, key] = {"table": name, "id": key, name: value[name]}
                 value[name] = key
     texts = [json.dumps(value, sort_keys=True, allow_nan=False) for value in (*_sorted(tables), *values)]
-    write_text(path, "".join(text + "\n" for text in texts))
+    return "".join(text + "\n" for text in texts)
 
 
 def _sorted(tables: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -54,7 +54,9 @@ def objects_in(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Each of their keys is there once, and every number is finite. Raises LedgerError.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = (
+            path.read_bytes().decode()
+        )  # as it is: a carriage return alone, which hides what is before it, ends no line
     except FileNotFoundError:
         return
     except UnicodeDecodeError as error:
