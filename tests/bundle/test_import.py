@@ -281,6 +281,24 @@ def test_the_worst_verdict_for_the_present_source_counts_and_every_run_is_kept(f
     assert len(recorded(folder)["runs"]) == 3
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_equal_verdicts_the_latest_is_told(folder: Path, order: int) -> None:
+    """Whichever file it came with."""
+    times = [f"2026-11-29T{hour}:00:00Z" for hour in (10, 11, 12)]
+    for time in times[::order]:
+        bring(folder, validated(folder, "incorrect", diagnosis=f"seen at {time}", time=time))
+    assert (recorded(folder)["time"], recorded(folder)["diagnosis"]) == (times[-1], f"seen at {times[-1]}")
+    for time in times[::order]:
+        bring(folder, compared(folder, time=time))
+    assert (recorded(folder, "compared.json")["status"], recorded(folder, "compared.json")["time"]) == (
+        "correct",
+        times[-1],
+    )
+    for time in times[::order]:
+        bring(folder, timed(folder, "hang", m=int(time[11:13]), diagnosis=f"hung at {time}", time=time))
+    assert recorded(folder, "bench.json")["diagnosis"] == f"hung at {times[-1]}"
+
+
 def older(line: dict[str, Any]) -> dict[str, Any]:
     """The same verdict as version 1 of the method wrote it."""
     old = copy.deepcopy(line) | {"protocol": 1}
@@ -345,6 +363,17 @@ def test_a_configuration_may_ask_for_problems_of_its_own(folder: Path) -> None:
     assert (recorded(folder)["status"], recorded(folder)["figures"]["asked"]) == ("correct", own)
     bring(folder, validated(folder, names=["tiny"], time="2026-11-29T14:00:00Z"))
     assert recorded(folder)["status"] == "correct", "a run more takes nothing away"
+
+
+def test_what_was_right_once_stays_so_where_a_later_run_had_no_room_for_it(folder: Path) -> None:
+    """Two runs of a part each, of which the later one skips what the earlier one has seen."""
+    every = names(folder)
+    first = [name for name in every if name != "tiny"]
+    bring(folder, validated(folder, names=first, time="2026-11-29T10:00:00Z"))
+    rest = {"names": ["tiny", "beyond_2_31"], "statuses": {"beyond_2_31": "skipped"}}
+    bring(folder, validated(folder, **rest, time="2026-11-29T11:00:00Z"))
+    figures = recorded(folder)["figures"]
+    assert (recorded(folder)["status"], figures["names"], figures["skipped"]) == ("correct", sorted(every), [])
 
 
 def test_a_problem_is_skipped_for_want_of_memory_alone(folder: Path) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.record.figures import GPU
+from tests.record.figures import GPU, timing
 from warpwright.cli.listing import _key, _test
 from warpwright.cli.origin import mark, origin
-from warpwright.cli.results import measured_cells, measured_columns
+from warpwright.cli.results import measured_cells, measured_columns, timings
 from warpwright.errors import UserError
 from warpwright.pipeline import on_gpu
-from warpwright.record import Evidence, Subject, folders_in
+from warpwright.record import Evidence, Judgement, Subject, folders_in
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -78,6 +78,15 @@ def test_a_time_of_a_shared_gpu_is_set_against_nothing() -> None:
     key, _ = _key("vendor")
     assert key is not None
     assert (key(row()), key(shared)) == (0.95, None)
+
+
+def test_a_variant_that_is_not_correct_has_no_times() -> None:
+    """It was timed, and then found wrong: a time that ranks it is no time of what was asked for."""
+    timed = Evidence("benchmarked", "correct", Subject("a" * 64, "sm_90a", {}), {"problems": [timing()]}, gpu=GPU)
+    (one,) = timings(Judgement("benchmarked", "correct", valid=(timed,)))
+    assert one["seconds"] == pytest.approx(189.792e-6)
+    for status in ("incorrect", "hang", "degraded", ""):
+        assert timings(Judgement("benchmarked", status, valid=(timed,))) == []
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.device.doubles import ROOT
 from tests.device.plans import make_folder, make_plan
+from warpwright.device import contest
 from warpwright.device.bench import Timing, bench, summary
 from warpwright.device.cuda_timer import CudaTimer
 from warpwright.device.supervise import Supervisor
@@ -134,6 +137,42 @@ def test_the_timer_waits_for_parts_and_gives_the_mean_of_the_whole() -> None:
     assert [waited.count(index) for index in range(4)] == [1, 3, 9, 16]
     assert torch.waits == len(waited)
     assert timer.collect(waited.append) == []
+
+
+class CountingTimer:
+    """Each launch takes so many microseconds, whatever it is; keeps how many were back to back."""
+
+    def __init__(self, microseconds: float) -> None:
+        self.microseconds, self.counts = microseconds, list[int]()
+        self.pending = 0
+
+    def sustained(self, launch: object, count: int) -> None:
+        self.counts.append(count)
+        self.pending += 1
+
+    def collect(self, waiting: object) -> list[float]:
+        pending, self.pending = self.pending, 0
+        return [self.microseconds] * pending
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "counts"),
+    [
+        (49.0, []),  # the host would not keep up
+        (50.0, [4000, 4000]),
+        (250.0, [800, 800]),
+        (150_000.0, [3, 3]),  # three at least
+    ],
+)
+def test_back_to_back_launches_take_the_time_that_is_asked_for(microseconds: float, counts: list[int]) -> None:
+    """0.2 s a round, counted by the median of the cold launches; two rounds."""
+    cold = [microseconds / 2, microseconds, 9 * microseconds]
+    contestant = contest._Contestant("mine", lambda: None, cold, [])
+    timer: Any = CountingTimer(microseconds)
+    request = {"sustained_rounds": 2, "sustained_seconds": 0.2}
+    nobody: Any = None
+    clocks = contest._sustain(nobody, request, [contestant], random.Random(1), timer, lambda name, doing: None)
+    assert (timer.counts, contestant.sustained_us, clocks) == (counts, [microseconds] * len(counts), [])
 
 
 def test_summary_gives_median_and_percentiles() -> None:

@@ -125,11 +125,21 @@ def test_a_second_bench_that_waited_in_vain_marks_its_figures(tmp_path: Path) ->
     assert result["figures"]["shared"] == "another process held the GPU for more than 0.3 s"
 
 
-def test_others_on_the_gpu_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOUBLE_OTHERS", "2")
+@pytest.mark.parametrize("seen", ["2", "2,0", "0,2", "1,2", "2,1"])
+def test_others_on_the_gpu_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen: str) -> None:
+    """Those who were there ahead of the rounds or behind them; the most that were."""
+    monkeypatch.setenv("DOUBLE_OTHERS", seen)
     result, told = run(make_folder(tmp_path / "out"), wait=0)
     assert result["figures"]["shared"] == "2 other compute processes seen"
     assert told == []
+
+
+def test_both_reasons_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOUBLE_OTHERS", "0,1")
+    with holding(KEY, True, 0, print):
+        result, _ = run(make_folder(tmp_path / "out"), wait=0)
+    held = "another process held the GPU for more than 0 s"
+    assert result["figures"]["shared"] == f"{held}; 1 other compute process seen"
 
 
 def test_validations_share_a_gpu(tmp_path: Path) -> None:

@@ -307,6 +307,31 @@ def test_two_warps_may_use_neighbouring_bytes(size: int, kind: str, value: str) 
         assert "race" in kinds(wide.format(kind=kind, value=value, step=size, other=64 + 2 * size - 1), threads=64)
 
 
+@pytest.mark.parametrize("last", ["st.shared.b32 [%r7], %r0", "ld.shared.b32 %r8, [%r7]"])
+def test_whole_cells_race_beside_parts_of_cells_that_do_not(last: str) -> None:
+    """Each warp has a word of its own behind 16 bytes that both write, or that the second one reads."""
+    body = f"""
+ and.b32 %r5, %r0, 31;
+ shr.u32 %r6, %r0, 5;
+ setp.lt.u32 %p1, %r5, 5;
+ setp.eq.u32 %p2, %r5, 4;
+ setp.eq.u32 %p3, %r6, 1;
+ shl.b32 %r7, %r5, 2;
+ add.s32 %r7, %r7, %r1;
+ @%p2 mad.lo.s32 %r7, %r6, 4, %r7;
+ @%p3 bra SECOND;
+ @%p1 st.shared.b32 [%r7], %r0;
+ bra END;
+SECOND:
+ @%p2 st.shared.b32 [%r7], %r0;
+ @%p1 {last};
+END:
+"""
+    for seed in range(8):
+        found = launch(body, threads=64, seed=seed).kinds
+        assert "race" in found, (seed, found)
+
+
 def test_a_word_beside_a_written_one_is_not_written() -> None:
     body = " setp.eq.u32 %p1, %r0, 5;\n @%p1 st.shared.b32 [%r1+36], %r0;\n ld.shared.{read};\n"
     assert kinds(body.format(read="b32 %r5, [%r1+36]")) == set()

@@ -134,11 +134,41 @@ def test_figures_that_contradict_what_was_obtained_here(variant: Variant, method
     assert complaint.example.endswith("(x.jsonl:7)")
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("method", METHODS)
+def test_one_ledger_that_contradicts_is_not_hidden_by_another_that_does_not(
+    variant: Variant, method: str, order: int
+) -> None:
+    """Two configurations have the variant, and one of their ledgers says what nobody obtained."""
+    figure = {"built": "registers", "emulated": "runs"}[method]
+    forged = line(variant, method)
+    figures: Any = forged.evidence.figures
+    figures[figure] += 1
+    lines = [forged, line(variant, method)][::order]
+    rest = [line(variant, each) for each in METHODS if each != method]
+    (complaint,) = report(variant, *rest, lines[0], others=(lines[1],)).complaints
+    assert (complaint.method, complaint.problem, complaint.fatal) == (method, "not what was obtained here", True)
+    assert f"it says {figure}" in complaint.example
+
+
 def test_sums_of_another_machine_may_differ_in_their_last_digits(variant: Variant) -> None:
     lines = {each: line(variant, each) for each in METHODS}
     figures: Any = lines["emulated"].evidence.figures
     figures["ratio"] = 0.0042
     assert problems(variant, *lines.values()) == []
+
+
+@pytest.mark.parametrize("figure", ["ratio", "relative"])
+@pytest.mark.parametrize("factor", [0.7, 1.4])
+def test_sums_of_another_machine_differ_by_a_quarter_of_themselves_at_most(
+    variant: Variant, figure: str, factor: float
+) -> None:
+    """Figures far below 1 are held to their own size: 0.0041 is not 0.0057, nor 6.2e-8 0.2."""
+    for value in (FIGURES["emulated"][figure] * factor, 0.2):
+        lines = {each: line(variant, each) for each in METHODS}
+        figures: Any = lines["emulated"].evidence.figures
+        figures[figure] = value
+        assert problems(variant, *lines.values()) == [("emulated", "not what was obtained here", True)], value
 
 
 def test_a_label_that_is_another_variants(variant: Variant) -> None:
@@ -190,6 +220,41 @@ def test_a_line_covers_what_the_configuration_asks(
     (complaint,) = report(variant, *lines).complaints
     assert (complaint.problem, complaint.fatal) == ("not for what the configuration asks", True)
     assert says in complaint.example
+
+
+@pytest.mark.usefixtures("founded")
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    ("method", "figures"),
+    [
+        ("gpu-validated", {"asked": [{"m": 64}], "problems": 2}),
+        ("benchmarked", {"problems": [{"problem": {"m": 64}}]}),
+    ],
+)
+def test_one_ledger_that_covers_what_is_asked_will_do(
+    variant: Variant, method: str, figures: dict[str, Any], order: int
+) -> None:
+    """Another configuration has the variant too, and asks for less."""
+    whole = line(variant, method)
+    part = dataclasses.replace(whole, evidence=dataclasses.replace(whole.evidence, figures=figures))
+    one, other = [whole, part][::order]
+    rest = [line(variant, each) for each in METHODS]
+    assert problems(variant, *rest, one, others=(other,)) == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_line_without_runs_is_not_hidden_by_another_that_has_them(
+    variant: Variant, monkeypatch: pytest.MonkeyPatch, order: int
+) -> None:
+    bare = dataclasses.replace(line(variant, "gpu-validated"), place="bare.jsonl:3")
+    monkeypatch.setattr(
+        evidence_check, "unfounded", lambda _, told, runs: "" if told.place != bare.place else f"none ({told.place})"
+    )
+    one, other = [bare, line(variant, "gpu-validated")][::order]
+    rest = [line(variant, each) for each in METHODS]
+    (complaint,) = report(variant, *rest, one, others=(other,)).complaints
+    assert (complaint.problem, complaint.fatal) == ("not what its runs say", True)
+    assert complaint.example == "none (bare.jsonl:3)"
 
 
 def test_a_line_of_a_gpu_without_runs_is_no_evidence(variant: Variant) -> None:

@@ -55,7 +55,9 @@ def holds(text, point):
 @pytest.mark.parametrize(("text", "value"), [
     ("tile.m * tile.n <= 32768", True), ("design.tile.m == 128", True), ("tile.m // 3 == 42", True),
     ("tile.n % 96 == 0", False), ("tile.m / tile.n < 0.5", False), ("64 < tile.m < 256", True),
-    ("256 < tile.m < 512", False), ("-tile.m < 0", True), ("not (tile.m == 128)", False),
+    ("256 < tile.m < 512", False), ("64 < tile.m < 100", False), ("64 < tile.m > 100", True),
+    ("tile.m < tile.n < 256", False), ("tile.k < tile.m < tile.n", True), ("128 == tile.m == tile.n", False),
+    ("-tile.m < 0", True), ("not (tile.m == 128)", False),
     ("cluster.m + cluster.n == 3", True), ("tile.n in [64, 128]", False), ("tile.n not in (64, 128)", True),
     ("tile.m - 28 == 100", True), ("max(tile.m, tile.n) == 256", True), ("min(tile.m, tile.n, 3) == 3", True),
     ("abs(tile.m - tile.n) == 128", True), ("tile.m in [cluster.m, tile.n // 2]", True),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.families.copy.points import legal
+from warpwright.archs import H200
 from warpwright.families import target
 from warpwright.families.copy.sm_90a import prediction
 from warpwright.plan.explanation import explain
@@ -107,6 +108,13 @@ def test_the_prediction_names_what_bounds() -> None:
     assert "nothing to compute" in explain(legal(), {"N": 0})
 
 
+@pytest.mark.parametrize(("ctas", "needed"), [(1, 16), (2, 8), (4, 4), (8, 2)])
+def test_the_ctas_of_an_sm_keep_dram_busy_together(ctas: int, needed: int) -> None:
+    """16 stages of 4 KiB, read and written, on each SM."""
+    found = TARGET.predict(legal(stage_bytes=2048, stages=needed, ctas_per_sm=ctas, store="direct"), {"N": 2**28})
+    assert found.notes == (f"keeping DRAM busy takes {needed} stages per CTA; {needed} are enough",)
+
+
 def test_what_an_sm_does_with_a_chunk() -> None:
     """2048 elements of f16 by four warps: L2, shared memory, 2.5 instructions an element, 80 clocks around a slice."""
     for store, through_shared in (("direct", 2 * 2), ("tma", 4 * 2)):
@@ -126,3 +134,15 @@ def test_of_few_chunks_no_more_are_in_flight_than_there_are() -> None:
         load = 1.5e9 * (0.56e-6 + in_flight * 4096 * 2 / 42e9)
         assert found.counts["round"] == rounds
         assert found.clocks["load latency"] == pytest.approx(load / in_flight)
+
+
+@pytest.mark.parametrize("store", ["direct", "tma"])
+def test_ctas_for_which_there_are_no_chunks_share_nothing(store: str) -> None:
+    """132 chunks are one on each SM, however many CTAs an SM has room for: one load of 8 KiB, read and written."""
+    for ctas in (1, 2, 4):
+        found = TARGET.predict(legal(stage_bytes=4096, stages=4, ctas_per_sm=ctas, store=store), {"N": 132 * 2048})
+        assert found.counts == {"chunk": 132, "CTA": 132, "round": 1}
+        assert found.seconds == pytest.approx(0.56e-6 + 4096 * 2 / 42e9 + H200.launch_seconds), ctas
+    # Twice as many are two on each, at once or one after the other.
+    two = TARGET.predict(legal(stage_bytes=4096, stages=4, ctas_per_sm=4, store=store), {"N": 2 * 132 * 2048})
+    assert two.seconds == pytest.approx(0.56e-6 + 2 * 4096 * 2 / 42e9 + H200.launch_seconds)

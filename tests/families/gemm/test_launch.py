@@ -121,3 +121,44 @@ def test_scalars_beside_random_numbers_are_rounded_and_of_both_signs() -> None:
     integers = GEMM.scalars(legal(c), problem("p", 8, 8, 8, fill="integer"))
     assert {abs(value) for value in integers.values()} == {2.0, 3.0}
     assert integers["beta"] < 0 < integers["alpha"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "times"),
+    [
+        ([], 2),  # a CTA beyond the last tile has gone one grid, which has no more clusters than there are tiles
+        ([{"design.schedule": "pingpong"}], 3),  # a consumer of two goes two grids at once
+        ([ONE_TILE], 1),
+        ([{"design.schedule": "pingpong"}, PAIR], 3),
+        ([PAIR, ONE_TILE], 2),  # CTAs of the grid's first extent are counted, two to a tile of clusters
+        ([{"design.cluster": {"m": 4, "n": 1}}], 4),
+        ([{"design.schedule": "pingpong", "design.cluster": {"m": 4, "n": 1}}], 4),
+        ([ACROSS, ONE_TILE], 1),
+    ],
+)
+def test_as_many_tiles_as_the_walk_past_the_last_one_counts_in_32_bits(
+    changes: list[dict[str, Any]], times: int
+) -> None:
+    planned = legal(*changes)
+    (tiles,) = (limit for limit in planned.limits if len(limit.modes) == 3)
+    assert tiles.most * times <= 2**31 - 1 < (tiles.most + 1) * times
+    d = planned.design
+    assert dict(tiles.modes) == {"M": 128 * d.cluster_m, "N": 128 * d.cluster_n, "L": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "m", "n"),
+    [
+        ({}, 128, 128),
+        ({"design.tile": {"m": 192, "n": 64, "k": 64}, "design.consumer_warps": 12}, 192, 64),
+        ({"design.tile": {"m": 128, "n": 96, "k": 64}, **PAIR}, 256, 96),
+        ({"design.tile": {"m": 128, "n": 96, "k": 64}, **ACROSS}, 128, 192),
+    ],
+)
+def test_the_last_cluster_of_tiles_ends_within_32_bits(changes: dict[str, Any], m: int, n: int) -> None:
+    """The largest extent is whole clusters of tiles, of which one more would end at 2^31 or beyond."""
+    limits = {limit.what: limit.most for limit in legal(changes).limits}
+    for mode, unit in (("M", m), ("N", n)):
+        most = limits[f"along {mode}"]
+        assert most % unit == 0
+        assert most < 2**31 <= most + unit
