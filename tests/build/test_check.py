@@ -207,6 +207,45 @@ def test_barriers_in_one_buffer_follow_the_table(plan: Plan, facts: dict[str, An
     assert "mbarrier.arrivals[empty]" in rules(swapped, facts)
 
 
+@pytest.mark.parametrize(
+    ("threads", "found"), [(128, []), (None, []), (96, ["named_barrier[1]"]), (0, ["named_barrier[1]"])]
+)
+def test_a_named_barrier_counts_what_the_plan_says(
+    plan: Plan, facts: dict[str, Any], threads: int | None, found: list[str]
+) -> None:
+    """No more threads and no fewer; a count that is no constant cannot be told."""
+    (staged,) = (b for b in plan.main.barriers if b.name == "staged")
+    assert (staged.ids, staged.arrivals) == ((1,), 128)
+    facts["kernels"][0]["ptx"]["named_barriers"] = [{"id": 1, "threads": threads}]
+    assert rules(plan, facts) == found
+
+
+def test_parts_of_a_stage_that_announce_too_much_are_wrong(plan: Plan, facts: dict[str, Any]) -> None:
+    ptx = facts["kernels"][0]["ptx"]
+    expect, *rest = ptx["expect_tx"]
+    for parts, fine in (((12288, 4096), True), ((12288, 4112), False), ((12288, 4080), False), ((8192,) * 3, False)):
+        ptx["expect_tx"] = [*({**expect, "bytes": part} for part in parts), *rest]
+        assert set(rules(plan, facts)) == (set() if fine else {"expect_tx.bytes[full]"}), parts
+
+
+def test_each_stage_of_a_barrier_has_its_count_and_its_place(plan: Plan, facts: dict[str, Any]) -> None:
+    """One stage of several that counts wrong, and one that is initialised in the place of another."""
+    inits = facts["kernels"][0]["ptx"]["mbarriers"]
+    starts = {b.name: b.offset for b in plan.main.buffers}
+    several = [b for b in plan.main.barriers if b.kind == "mbarrier" and b.stages > 1]
+    assert several
+    for barrier in several:
+        for stage in range(barrier.stages):
+            place = starts[barrier.buffer] + 8 * stage
+            (init,) = (each for each in inits if each["offset"] == place)
+            init["arrivals"] += 1
+            assert rules(plan, facts) == [f"mbarrier.arrivals[{barrier.name}]"]
+            init["arrivals"] -= 1
+            init["offset"] = starts[barrier.buffer] + 8 * ((stage + 1) % barrier.stages)
+            assert rules(plan, facts) == [f"mbarrier.arrivals[{barrier.name}]"]
+            init["offset"] = place
+
+
 def test_counts_are_compared_where_addresses_cannot_be_followed(plan: Plan, facts: dict[str, Any]) -> None:
     ptx = facts["kernels"][0]["ptx"]
     for init in ptx["mbarriers"]:
