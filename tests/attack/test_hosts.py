@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -88,9 +89,14 @@ class Place:
         """What is left among temporary files, in out/ and in the cache of processes that are no more."""
         for place in (self.top / "tmp", *self.folders(), *(self.top / "cache" / "kernels").glob("*")):
             scratch.sweep(place)
-        found = [path.name for path in self.top.rglob("*") if ".ww-" in path.name or path.parent.name == "tmp"]
-        # This TMPDIR is too long for a socket in a folder of ours, so multiprocessing makes its own beside them.
-        return [name for name in found if not name.startswith("pymp-")]
+        found = [path for path in self.top.rglob("*") if ".ww-" in path.name or path.parent.name == "tmp"]
+        # This TMPDIR is too long for a socket in a folder of ours, so multiprocessing makes its own beside them; and
+        # Python itself tries by a file of four bytes, which a kill may leave, whether a TMPDIR can be written.
+        return [path.name for path in found if not path.name.startswith("pymp-") and not _probe(path)]
+
+
+def _probe(path: Path) -> bool:
+    return re.fullmatch("[a-z0-9_]{8}", path.name) is not None and path.read_bytes() in (b"", b"blat")
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import importlib
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -183,3 +184,34 @@ def test_nothing_is_imported_from_the_current_directory(tmp_path: Path, entry: s
 
 def test_nothing_to_do() -> None:
     assert each(str, [], 4, lambda: None) == []
+
+
+def _with_tmpdir(tmp_path: Path, length: int, before: str = "") -> subprocess.Popen[str]:
+    """Run one task where the path of TMPDIR has that many characters."""
+    place = tmp_path / ("t" * (length - len(str(tmp_path)) - 1))
+    place.mkdir()
+    code = (
+        "import os\nfrom pathlib import Path\nfrom warpwright.emulate.variant import parallel\n"
+        f"{before}\nprint(parallel.each(os.path.basename, [Path('a/b')], 1, lambda: None))\n"
+    )
+    env = {**os.environ, "TMPDIR": str(place), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", code], env=env, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True)
+
+
+@pytest.mark.parametrize("length", [76, 107, 200])
+def test_a_long_tmpdir_leaves_room_for_a_socket(length: int) -> None:
+    """A socket's path has 107 characters at most; nothing that was made in the place of TMPDIR is left."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as top:
+        running = _with_tmpdir(Path(top), length)
+        assert running.communicate(timeout=60) == ("[Answer(value='b', error='')]\n", "")
+        assert [*Path(top).glob("t*/*"), *Path("/tmp").glob(f"warpwright-emulate.ww-*-{running.pid}-*")] == []
+
+
+def test_no_room_for_a_socket_is_told() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as top:
+        running = _with_tmpdir(Path(top), 76, "parallel._SHORT_FOLDERS = ('/dev/null', '/nowhere')")
+        _, words = running.communicate(timeout=60)
+        assert running.returncode == 1
+        assert f"TMPDIR is {top}/ttt" in words
+        assert "choose one of at most 75 characters" in words

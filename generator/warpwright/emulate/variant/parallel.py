@@ -31,6 +31,8 @@ __all__ = ["LIMIT_SECONDS", "Answer", "cores", "each"]
 
 #: A socket's path has at most 107 characters, and multiprocessing adds /pymp-xxxxxxxx/listener-xxxxxxxx to this.
 _LONGEST_FOLDER = 107 - 32
+#: Where sockets lie when TMPDIR's path is longer than that: nothing else does, and they take no room.
+_SHORT_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 LIMIT_SECONDS = 600.0  # a hang of the emulator itself: a kernel's own is caught by its instruction budget
 
 
@@ -190,10 +192,31 @@ def _own_imports() -> Iterator[None]:
 @functools.cache
 def _folder() -> str:
     """What the server is started in, and where it is reached, until this process ends."""
+    return _made()
+
+
+def _made() -> str:
     made = scratch.kept_folder("emulate")
     # After multiprocessing has removed its own folder below it, at -100.
     Finalize(None, shutil.rmtree, (made,), {"ignore_errors": True}, exitpriority=-101)
     return str(made)
+
+
+@functools.cache
+def _folder_for_sockets() -> str:
+    """Like `_folder`, in a place with a short path. UserError where there is none."""
+    place = tempfile.tempdir
+    try:
+        for short in _SHORT_FOLDERS:
+            tempfile.tempdir = short
+            with contextlib.suppress(OSError):
+                return _made()
+    finally:
+        tempfile.tempdir = place
+    raise UserError(
+        f"TMPDIR is {tempfile.gettempdir()}, whose path is too long for a socket, and none could be made in "
+        f"{', '.join(_SHORT_FOLDERS)}: choose one of at most {_LONGEST_FOLDER} characters"
+    )
 
 
 @contextmanager
@@ -203,9 +226,11 @@ def _elsewhere() -> Iterator[None]:
     The folder of its sockets is made below it, and so found again where this process is killed.
     """
     here, place, own = Path.cwd(), tempfile.tempdir, _folder()
-    os.chdir(own)
     if len(own) <= _LONGEST_FOLDER:
         tempfile.tempdir = own
+    elif len(tempfile.gettempdir()) > _LONGEST_FOLDER:
+        tempfile.tempdir = _folder_for_sockets()
+    os.chdir(own)
     try:
         yield
     finally:
