@@ -30,7 +30,7 @@ def check(plan: Plan) -> dict[str, Case]:
     assert units > found["ragged"].clusters > 1
     assert units % found["ragged"].clusters
     assert found["ragged"].resident == 0
-    assert sizes["batch"]["L"] >= 2
+    assert sizes["batch"]["L"] >= 2 * consumers, "each consumer takes the next batch in its turn"
     assert sizes["batch"]["K"] < d.tile_k * max(d.stages, 3)
     assert sizes["k_long"]["K"] > max(2 * d.stages, 64) * d.tile_k
     if d.stages > 2:  # not one more than the ring has: then what a tile forgets at its end would be right again
