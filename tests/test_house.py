@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "canonical": set(),
     "errors": set(),
     "frozen": set(),
+    "kinds": set(),
     "text": set(),
     "child": set(),
     "cpu": set(),

@@ -93,20 +93,31 @@ def test_a_killed_run_leaves_no_process_on_the_gpu(tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
-def test_a_gpu_that_is_lost_is_exit_2(packed: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_gpu_that_is_lost_leaves_the_others_undone(
+    packed: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("DOUBLE_ONCE", str(tmp_path / "once"))
-    done = run(packed, "--backend", "tests.device.doubles:OnceBackend", "--only", "validate")
-    assert done.returncode == 2
-    assert last(done) == f"run.py: RuntimeError: the GPU is lost; what is finished is in {packed / 'results.jsonl'}"
+    done = run(packed, "--backend", "tests.device.doubles:OnceBackend")
+    kept = f"what is finished is in {packed / 'results.jsonl'}"
+    assert (done.returncode, done.stderr.splitlines()) == (
+        1,
+        [
+            f"not validated: {FUSED} and 1 more",
+            f"not timed: {BAD} and 2 more",
+            f"run.py: RuntimeError: the GPU is lost; {kept}",
+        ],
+    )
     assert [(r["variant"], r["status"]) for r in results(packed)] == [
         (BAD, "incorrect")
     ]  # its process has ended with it
+    again = run(packed, "--backend", "tests.device.doubles:OnceBackend", "--only", "validate")
+    assert (again.returncode, last(again)) == (2, "run.py: RuntimeError: the GPU is lost; nothing was finished")
 
 
 def test_without_a_gpu_nothing_is_run(packed: Path) -> None:
     done = run(packed, "--backend", "tests.device.doubles:nothing")
     assert done.returncode == 2
-    assert "has no attribute 'nothing'" in last(done)
+    assert last(done).endswith("has no attribute 'nothing'; nothing was finished")
 
 
 @pytest.mark.parametrize("out", ["variants", "run.py/results.jsonl", "/dev/full", "/proc/results.jsonl"])

@@ -214,3 +214,21 @@ def test_a_device_is_never_replaced_by_a_file(cli: Cli, tmp_path: Path) -> None:
         assert result.exit_code == 2
         assert "a device or a pipe" in result.stderr
     assert pipe.is_fifo()
+
+
+READ = {"bundle": ("--to", "b"), "verify": ("--against", "ledger")}
+
+
+@pytest.mark.parametrize("command", ["plan", "run", "show", "explain", "import", "check", *READ])
+def test_a_device_or_a_pipe_is_refused_at_once_and_named(
+    cli: Cli, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ledger").touch()
+    os.mkfifo("pipe")
+    for target, kind in (("/dev/zero", "a device"), ("pipe", "a pipe")):
+        result = cli(command, target, *READ.get(command, ()))
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"{target}: it is {kind}, not a regular file; " in result.stderr
+    result = cli("verify", "quickstart", "--against", "pipe")
+    assert (result.exit_code, "it is a pipe" in result.stderr) == (2, True)

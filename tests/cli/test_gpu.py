@@ -226,6 +226,84 @@ def test_run_goes_on_when_the_gpu_cannot_be_used(
     assert cli("validate", config, "-o", out).exit_code == 2
 
 
+def told(result: Any) -> str:
+    return " ".join(result.stderr.split())
+
+
+def test_no_verdict_is_1_with_the_reason(cli: Cli, config: Path, out: Path, device: list[Folder]) -> None:
+    first, second = (folder.path.name for folder in device)
+    rewrite(device[0].path, "kernel.so", '{"fault": "killed"}')
+    result = cli("validate", config, "-o", out)
+    assert result.exit_code == 1
+    assert f"not validated: {first}: no verdict (not_run): " in told(result)
+    assert "signal SIGKILL; the same command tries again" in told(result)
+    assert "validate: could not be done for 1 variant" in told(result)
+    assert device[1].read("gpu.json") is not None
+    result = cli("bench", config, "-o", out)  # the other is timed
+    assert result.exit_code == 1
+    assert f"not timed: {first}: no GPU has found it correct; `warpwright validate {config}` first" in told(result)
+    assert device[1].read("bench.json") is not None
+    rewrite(device[0].path, "kernel.so", "{}")
+    assert cli("validate", config, "-o", out).exit_code == 0
+    code, found = variants(cli, "bench", config, "-o", out)
+    assert (code, {name: v["undone"] for name, v in found.items()}) == (0, {first: {}, second: {}})
+
+
+def test_a_time_that_was_not_taken_is_1(
+    cli: Cli, config: Path, out: Path, device: list[Folder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("validate", config, "-o", out)
+    backend = "tests.device.doubles:StuckPeerBackend"  # the vendor's is nobody's fault here
+    monkeypatch.setattr(gpu, "supervisor", lambda: Supervisor(backend, silence=1, paths=[ROOT]))
+    result = cli("bench", config, "-o", out)
+    assert result.exit_code == 1
+    assert f"not timed: {device[0].path.name} (and 1 more): no verdict (not_run): " in told(result)
+
+
+def test_a_variant_that_cannot_be_loaded_leaves_the_others(
+    cli: Cli, config: Path, out: Path, device: list[Folder]
+) -> None:
+    (device[0].path / "kernel.so").write_text("changed")
+    result = cli("validate", config, "-o", out)
+    assert result.exit_code == 1
+    assert f"not validated: {device[0].path.name}: {device[0].path / 'kernel.so'}: changed" in told(result)
+    assert (device[1].read("gpu.json") or {})["status"] == "correct"
+
+
+def test_a_gpu_that_is_lost_on_the_way_is_1_for_run(
+    cli: Cli, config: Path, out: Path, device: list[Folder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOUBLE_ONCE", str(tmp_path / "once"))
+    backend = "tests.device.doubles:OnceBackend"
+    monkeypatch.setattr(gpu, "supervisor", lambda: Supervisor(backend, paths=[ROOT]))
+    early, late = device  # in the order of the points
+    rewrite(late.path, "kernel.so", '{"fault": "sticky"}')
+    first, second = early.path.name, late.path.name
+    result = cli("run", config, "-o", out)
+    assert result.exit_code == 1
+    assert f"not validated: {second}: no verdict (not_run): crash: " in told(result)
+    assert "then the device was gone: RuntimeError: the GPU is lost" in told(result)
+    assert f"not timed: {first}: the GPU is lost" in told(result)
+    assert (early.read("gpu.json") or {})["status"] == "correct"  # what was finished is kept
+    assert late.read("gpu.json") is None
+    code, found = variants(cli, "run", config, "-o", out)  # and now there is none at all: its evidence stands
+    assert (code, found[first]["evidence"], found[first]["undone"]) == (0, "gpu-validated", {})
+
+
+def test_a_gpu_that_is_lost_at_once_is_1_for_those_behind_it(
+    cli: Cli, config: Path, out: Path, device: list[Folder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOUBLE_ONCE", str(tmp_path / "once"))
+    backend = "tests.device.doubles:OnceBackend"
+    monkeypatch.setattr(gpu, "supervisor", lambda: Supervisor(backend, paths=[ROOT]))
+    early, late = device  # in the order of the points
+    rewrite(early.path, "kernel.so", '{"fault": "killed"}')
+    result = cli("validate", config, "-o", out)
+    assert result.exit_code == 1
+    assert f"not validated: {late.path.name}: the GPU is lost: RuntimeError: the GPU is lost; once" in told(result)
+    assert [folder.read("gpu.json") for folder in device] == [None, None]
+
+
 def test_bundle_and_import_round_trip(cli: Cli, config: Path, out: Path, tmp_path: Path) -> None:
     (folder, other) = folders_in(out / "small")
     results = tmp_path / "results.jsonl"

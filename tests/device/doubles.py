@@ -251,3 +251,21 @@ class OnceBackend(HostBackend):
             Path(os.environ["DOUBLE_ONCE"]).mkdir()
         except FileExistsError:
             raise RuntimeError("the GPU is lost") from None
+
+
+class OtherBackend(HostBackend):
+    """One of several GPUs falls off its bus: every process but the first finds another."""
+
+    def key(self) -> str:
+        try:
+            Path(os.environ["DOUBLE_ONCE"]).mkdir()
+        except FileExistsError:
+            return "the second"
+        return "the first"
+
+
+class NoMemoryBackend(HostBackend):
+    """A GPU that is there, and does not answer."""
+
+    def free_bytes(self) -> int:
+        raise RuntimeError("CUDA error: unknown error")

@@ -23,6 +23,7 @@ from warpwright.bundle.raw import NOT_RUN, check_against, check_header, check_re
 from warpwright.bundle.weighing import weigh
 from warpwright.canonical import digest
 from warpwright.errors import UserError
+from warpwright.kinds import not_a_file
 from warpwright.pipeline.standards import standards_of
 from warpwright.plan.stored import PlanError, plan_from_json
 from warpwright.plan.types import Plan
@@ -101,8 +102,9 @@ def record_result(result: Mapping[str, Any], out_root: Path) -> str:
 
 def _read(path: Path, imported: Imported) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the results of a file with their places; what was cut off is noted as refused."""
-    if not path.is_file():
-        raise UserError(f"{path}: cannot be read: there is no such file" + (", only a folder" * path.is_dir()))
+    why = not_a_file(path)
+    if why:
+        raise UserError(f"{path}: {why}; give the file that a bundle's run.py wrote")
     lines = list(_lines(path))
     results = 0
     for index, (where, text, whole) in enumerate(lines):

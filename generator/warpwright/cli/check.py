@@ -10,6 +10,7 @@ import typer
 from warpwright.cli.app import TIMELINE, JsonOption, app, file_to_write
 from warpwright.cli.terminal import count, print_json, print_table, say, status_style
 from warpwright.errors import UserError
+from warpwright.kinds import not_a_file
 
 __all__: list[str] = []
 
@@ -56,10 +57,9 @@ def check(
     from warpwright.checking.errors import CheckError
     from warpwright.checking.limits import Limits
 
-    if program.is_dir():
-        raise UserError(f"{program} is a folder; give a Python program that launches CuTe-DSL kernels")
-    if not program.is_file():
-        raise UserError(f"{program}: no such file; give a Python program that launches CuTe-DSL kernels")
+    why = not_a_file(program)
+    if why:
+        raise UserError(f"{program}: {why}; give a Python program that launches CuTe-DSL kernels")
     if trace is not None:
         file_to_write(trace, TIMELINE)
     options = {

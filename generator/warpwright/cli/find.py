@@ -20,6 +20,7 @@ from warpwright import resources
 from warpwright.canonical import plain
 from warpwright.cli.completion import SUFFIXES
 from warpwright.errors import UserError
+from warpwright.kinds import not_a_file
 from warpwright.plan.prediction import extents_of
 from warpwright.record import Folder, configurations_in, folders_in, obsolete_in, origins
 
@@ -206,6 +207,8 @@ def _configuration(text: str, out: Path, always: bool = False) -> _Typed:
     path = Path(text)
     if path.suffix in SUFFIXES or (resources.resolve_config(text).is_file() and path.name != "kernel.py"):
         return _Typed(config=text)
+    if path.exists() and not (path.is_dir() or path.is_file()):
+        raise UserError(f"{text}: {not_a_file(path)}; a configuration is a YAML file")
     bare = path.name == text
     for directory in (out / text,) if bare else (path,):
         if directory.name not in ("", "ledger") and not (directory / "plan.json").is_file() and folders_in(directory):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from warpwright.cli.app import ConfigArgument, JobsOption, JsonOption, OnlyOption, OutOption, app
 from warpwright.cli.terminal import Terminal, print_json, say
 from warpwright.errors import DeviceUnavailableError, UserError
-
-if TYPE_CHECKING:
-    pass
 
 __all__: list[str] = []
 
@@ -32,7 +29,7 @@ def run(
     """Plan, render, build, emulate and record every point.
 
     On a GPU host also validates and times them. What is recorded already is not done again, unless with --again.
-    Exit code: 0 every legal variant is correct, 1 some is not.
+    Exit code: 0 every legal variant is correct, 1 some is not, or a step was not done for it.
     """
     from warpwright import pipeline
     from warpwright.cli.find import explore
@@ -115,7 +112,8 @@ def validate(
     """Run what was built on the GPU and check its results.
 
     Every variant in a watched child process, on the configuration's problems, against a float64 reference.
-    Exit code: 0 every legal variant is correct, 1 some is not, 2 there is no usable GPU.
+    Exit code: 0 every legal variant is correct, 1 some is not, or got no verdict (the GPU was lost, say), 2 there is no
+    usable GPU.
     """
     _on_gpu(config, "validate", again, only, out, as_json)
 
@@ -130,7 +128,7 @@ def bench(
 ) -> None:
     """Time validated variants beside the vendor library.
 
-    Only what is correct on a GPU is timed. Exit code: 0 every legal variant is correct, 1 some is not,
+    Only what is correct on a GPU is timed. Exit code: 0 every legal variant is correct and timed, 1 some is not,
     2 there is no usable GPU.
     """
     _on_gpu(config, "bench", again, only, out, as_json)
@@ -150,7 +148,7 @@ def _on_gpu(config: str, step: str, again: bool, only: Sequence[str] | None, out
         )
     exploration = explore(config, out, only)
     pipeline.advance(exploration, ("reread",))
-    if not any(evidence.method == "built" for v in exploration.legal for evidence in v.judgement.valid):
+    if not any(variant.has_own("built") for variant in exploration.legal):
         raise UserError(f"{exploration.folder}: no variant is built; `warpwright build {exploration.typed}` first")
     pipeline.advance(exploration, (step,), Terminal(), again=(step,) if again else ())
     report(exploration, as_json)

@@ -10,6 +10,7 @@ import typer
 from warpwright.cli.app import JsonOption, OutOption, app
 from warpwright.cli.terminal import count, print_json, say
 from warpwright.errors import UserError
+from warpwright.kinds import not_a_file
 
 __all__: list[str] = []
 
@@ -34,8 +35,9 @@ def verify(
     from warpwright.pipeline.verifying import verify as verify_folder
     from warpwright.record import read_ledger
 
-    if not against.is_file():
-        raise UserError(f"--against {against}: there is no such file; out/ledger/NAME.jsonl of a checkout is one")
+    why = not_a_file(against)
+    if why:
+        raise UserError(f"--against {against}: {why}; out/ledger/NAME.jsonl of a checkout is one")
     lines = read_ledger(against)
     found = [verify_folder(path, lines) for path in _folders(target, out)]
     if as_json:

@@ -20,13 +20,14 @@ __all__ = ["ResultsFile"]
 class ResultsFile:
     """A JSON-lines file to which each result is appended, and is on the disk when `add` returns.
 
-    A later run goes on in the same file: what it finds out stands beside what is there. Two at once are refused. Use as
-    a context manager. Raises OSError, with the file's name, where it cannot be written, BlockingIOError where another
-    run writes it.
+    `added` counts those of this run. A later run goes on in the same file: what it finds out stands beside what is
+    there. Two at once are refused. Use as a context manager. Raises OSError, with the file's name, where it cannot be
+    written, BlockingIOError where another run writes it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.added = 0
         with naming(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
@@ -45,9 +46,14 @@ class ResultsFile:
     ) -> None:
         os.close(self._file)
 
+    def begin(self, header: Mapping[str, Any]) -> None:
+        """Append a run's header. Raises what `add` raises."""
+        self._write(_line(header))
+
     def add(self, result: Mapping[str, Any]) -> None:
         """Append one result. Raises OSError, with the file's name, where the disk is full, say."""
-        self._write(json.dumps(result, sort_keys=True, allow_nan=False).encode() + b"\n")
+        self._write(_line(result))
+        self.added += 1
 
     def validated(self) -> set[tuple[str, str]]:
         """(variant, library) of every variant whose every verdict in the file is `correct`."""
@@ -86,3 +92,7 @@ class ResultsFile:
                 data = data[os.write(self._file, data) :]
             with contextlib.suppress(OSError):  # /dev/null, a pipe
                 os.fsync(self._file)
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, sort_keys=True, allow_nan=False).encode() + b"\n"

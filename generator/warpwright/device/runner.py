@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,60 +26,108 @@ from warpwright.families import workload
 __all__ = ["main"]
 
 
+@dataclass
+class _Found:
+    """Results of a run as they come; `complete`: no variant was left out; `lost`: why the GPU is gone, "" while it is
+    there."""
+
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    comparisons: list[dict[str, Any]] = field(default_factory=list)
+    timings: list[dict[str, Any]] = field(default_factory=list)
+    complete: bool = True
+    lost: str = ""
+
+    def right(self) -> bool:
+        """Whether everything that was asked for was done and is correct."""
+        results = [*self.verdicts, *self.comparisons, *self.timings]
+        return bool(results) and self.complete and not self.lost and all(r["status"] == "correct" for r in results)
+
+
 def main(root: Path, arguments: Sequence[str]) -> int:
     """Run a bundle; whatever ends it, what was found out until then is in the results file.
 
-    Returns 0 when every variant is correct, 1 when one is not or could not be run, 2 when none could be, or the GPU or
-    the file was lost on the way, 130 when interrupted.
+    Returns 0 when every variant is correct, 1 when one is not, or could not be run, timed or compared as was asked for,
+    2 when nothing could be done or the results file cannot be written, 130 when interrupted.
     """
     options = _parser(root).parse_args(arguments)
     signal.signal(signal.SIGTERM, _interrupt)
-    kept = ""
+    results: ResultsFile | None = None
     try:
         bundle = open_bundle(root, options.variants)
         for name, why in bundle.unusable.items():
             _say(f"{name}: cannot be run: {why}", sys.stderr)
         with ResultsFile(options.out) as results:
-            kept = f"; what is finished is in {options.out}"
-            found, complete = _run(bundle, options, results)
+            found = _run(bundle, options, results)
     except KeyboardInterrupt:
-        _say(f"run.py: interrupted{kept}", sys.stderr)
+        _say(f"run.py: interrupted{_kept(results)}", sys.stderr)
         return 128 + signal.SIGINT
     except (UnusableError, UserError, VocabularyError, DeviceUnavailableError, OSError) as error:
-        _say(f"run.py: {error}{kept}", sys.stderr)
+        _say(f"run.py: {error}{_kept(results)}", sys.stderr)
         return 2
+    if found.lost:
+        _say(f"run.py: {found.lost}{_kept(results)}", sys.stderr)
+        return 1 if results.added else 2
     _say(f"results: {options.out}")
-    right = all(result["status"] == "correct" for result in found)
-    return 0 if found and right and complete and not bundle.unusable else 1
+    return 0 if found.right() and not bundle.unusable else 1
 
 
-def _run(bundle: Bundle, options: argparse.Namespace, results: ResultsFile) -> tuple[list[dict[str, Any]], bool]:
-    """Do what is asked for and tell it; returns every result, and whether no variant was left out.
+def _kept(results: ResultsFile | None) -> str:
+    """Say where the results of this run are, once its file is open."""
+    if results is None:
+        return ""
+    return f"; what is finished is in {results.path}" if results.added else "; nothing was finished"
 
-    Raises UnusableError where there is nothing to do.
+
+def _run(bundle: Bundle, options: argparse.Namespace, results: ResultsFile) -> _Found:
+    """Do what is asked for and tell it.
+
+    Raises UnusableError where there is nothing to do, DeviceUnavailableError where there is no GPU to begin with.
     """
-    complete = True
-    variants = bundle.variants
-    verdicts, comparisons, timings = list[dict[str, Any]](), list[dict[str, Any]](), list[dict[str, Any]]()
+    found, variants = _Found(), bundle.variants
     with Supervisor(options.backend, silence=options.silence, wait=options.wait) as supervisor:
         device = supervisor.start()
-        _say(f"{device.get('gpu')}, driver {device.get('driver')}: {len(variants)} variants")
+        _say(f"{device.get('gpu')}, driver {device.get('driver')}: {_count(variants)}")
         for variant in variants:
             if variant.origin.edited:
                 _say(f"edited by hand: {variant.name}")
-        results.add({"kind": "header", "config": bundle.config, "gpu": device})
-        if options.only in (None, "validate"):
-            verdicts = _validate(variants, supervisor, bundle.validate, options, results)
-        if options.only in (None, "compare"):
-            comparisons = _compare(variants, supervisor, options, results)
-        if options.only in (None, "bench"):
-            right = results.validated()
-            ready = [v for v in variants if (v.name, v.origin.library_sha) in right]
-            complete = len(ready) == len(variants)
-            timings = _bench(ready, len(variants) - len(ready), supervisor, bundle.bench, options, results)
+        results.begin({"kind": "header", "config": bundle.config, "gpu": device})
+        try:
+            if options.only in (None, "validate"):
+                _validate(variants, supervisor, bundle.validate, options, results, found)
+            if options.only in (None, "compare"):
+                _compare(variants, supervisor, options, results, found)
+            if options.only in (None, "bench"):
+                _bench(variants, supervisor, bundle.bench, options, results, found)
+        except DeviceUnavailableError as error:
+            found.lost = str(error)
+            _say_undone(bundle, options, found)
     if options.only != "compare":
-        _table(variants, verdicts, timings)
-    return [*verdicts, *comparisons, *timings], complete
+        _table(variants, found.verdicts, found.timings)
+    return found
+
+
+def _count(variants: Sequence[Variant]) -> str:
+    return f"{len(variants)} variant{'s' if len(variants) != 1 else ''}"
+
+
+def _say_left(what: str, variants: Sequence[Variant], why: str = "") -> None:
+    """Name what was asked for and not done."""
+    if variants:
+        others = f" and {len(variants) - 1} more" if len(variants) > 1 else ""
+        _say(f"not {what}{why}: {variants[0].name}{others}", sys.stderr)
+
+
+def _say_undone(bundle: Bundle, options: argparse.Namespace, found: _Found) -> None:
+    """Name what the loss of the GPU has left undone."""
+    cases = [variant for variant in bundle.variants if compare.has_cases(variant, options.problems)]
+    for step, what, results, due in (
+        ("validate", "validated", found.verdicts, bundle.variants),
+        ("compare", "compared", found.comparisons, cases),
+        ("bench", "timed", found.timings, bundle.variants if bundle.bench.get("problems") else ()),
+    ):
+        done = {result["variant"] for result in results}
+        if options.only in (None, step):
+            _say_left(what, [variant for variant in due if variant.name not in done])
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -136,7 +185,8 @@ def _validate(
     asked: Mapping[str, Any],
     options: argparse.Namespace,
     results: ResultsFile,
-) -> list[dict[str, Any]]:
+    found: _Found,
+) -> None:
     how = validate.Validation(
         problems=asked.get("problems", "standard"),
         repeats=options.repeats or asked.get("repeats", 3),
@@ -144,28 +194,32 @@ def _validate(
         names=(options.problems,),
         max_elements=options.max_elements,
     )
-    verdicts = []
     for number, result in enumerate(validate.validate(variants, supervisor, how), 1):
         results.add(result)
-        verdicts.append(result)
+        found.verdicts.append(result)
         figures = result["figures"]
         _say(
             f"[{number}/{len(variants)}] {result['variant']}: {result['status']} on {figures['correct']} problems, "
             f"{figures['seconds']} s {result['diagnosis'][:300]}".rstrip()
         )
-    return verdicts
 
 
 def _compare(
-    variants: Sequence[Variant], supervisor: Supervisor, options: argparse.Namespace, results: ResultsFile
-) -> list[dict[str, Any]]:
+    variants: Sequence[Variant],
+    supervisor: Supervisor,
+    options: argparse.Namespace,
+    results: ResultsFile,
+    found: _Found,
+) -> None:
     ready = [variant for variant in variants if compare.has_cases(variant, options.problems)]
     if options.only and not ready:
         raise UnusableError("the bundle has no such cases: `warpwright bundle ... --cases` packs them")
-    comparisons = []
+    if ready and len(ready) < len(variants):
+        _say_left("compared", [v for v in variants if v not in ready], ", since the bundle has no such cases")
+        found.complete = False
     for number, result in enumerate(compare.compare(ready, supervisor, options.problems), 1):
         results.add(result)
-        comparisons.append(result)
+        found.comparisons.append(result)
         told = ", ".join(
             f"{name} {case['equal']:.2%} equal" + (f" ({case['ulps']} ulp)" if case["equal"] < 1 else "")
             for name, case in result["figures"]["cases"].items()
@@ -174,30 +228,32 @@ def _compare(
             f"[{number}/{len(ready)}] {result['variant']}: {result['status']} beside the emulator: {told} "
             f"{result['diagnosis'][:300]}".rstrip()
         )
-    return comparisons
 
 
 def _bench(
-    ready: Sequence[Variant],
-    left_out: int,
+    variants: Sequence[Variant],
     supervisor: Supervisor,
     asked: Mapping[str, Any],
     options: argparse.Namespace,
     results: ResultsFile,
-) -> list[dict[str, Any]]:
+    found: _Found,
+) -> None:
+    right = results.validated()
+    ready = [v for v in variants if (v.name, v.origin.library_sha) in right]
     problems = asked.get("problems", ())
     if options.only and not problems:
         raise UnusableError("the bundle names no problems to time: `bench:` of the configuration does")
     if options.only and not ready:
-        raise UnusableError(f"nothing to time: {options.out.name} has no `correct` verdict; run without --only first")
-    if left_out:
-        _say(f"not timed, because {options.out.name} has no `correct` verdict for them: {left_out} variants")
+        raise UnusableError(f"nothing to time: {options.out.name} calls no variant correct; run without --only first")
+    if len(ready) < len(variants):
+        _say_left(
+            "timed", [v for v in variants if v not in ready], f", since {options.out.name} does not call it correct"
+        )
+        found.complete = False
     how = bench.Timing(problems=problems, rounds=options.rounds, seed=options.seed)
-    timings = []
     for result in bench.bench(ready, supervisor, how):
         results.add(result)
-        timings.append(result)
-    return timings
+        found.timings.append(result)
 
 
 def _table(

@@ -31,6 +31,8 @@ __all__ = ["DeviceUnavailableError", "Outcome", "Supervisor"]
 _REAP_SECONDS = 60
 #: Endings that no kernel causes: somebody, or the system where memory is short, has ended the process.
 _FROM_OUTSIDE = tuple(-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+#: What is said against a variant without having seen its results; a device that fails looks the same.
+_BLAMED = frozenset({"launch_failed", "crash", "hang"})
 #: Results are kept and shared: where files lie on this machine is nobody's business.
 _FOLDERS = re.compile(r"(?<![\w/])/(?:[\w.+@-]+/)+")
 
@@ -67,6 +69,7 @@ class Supervisor:
         self.backend, self.silence, self.startup, self.paths = backend, silence, startup, paths
         self.wait, self.notice = wait, notice
         self.device: dict[str, Any] = {}
+        self._gone = ""
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._log: IO[str] | None = None
@@ -82,10 +85,21 @@ class Supervisor:
     def start(self) -> dict[str, Any]:
         """Make sure that a child with a device is there, and return the device's description.
 
-        Raises DeviceUnavailableError.
+        Raises DeviceUnavailableError, from then on every time (a device that has gone is not waited for again), OSError
+        where no process can be started.
         """
         if self._process is not None:
             return self.device
+        if self._gone:
+            raise DeviceUnavailableError(self._gone)
+        try:
+            self._start()
+        except DeviceUnavailableError as error:
+            self._gone = str(error)
+            raise
+        return self.device
+
+    def _start(self) -> None:
         self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(
             child_command("warpwright.device.worker", self.backend, *map(str, self.paths)),
@@ -107,10 +121,30 @@ class Supervisor:
             self._end()
             raise DeviceUnavailableError(why)
         self.device = event["device"]
-        return self.device
 
     def request(self, request: Mapping[str, Any]) -> Outcome:
-        """Send one request and follow it to its end. Raises DeviceUnavailableError."""
+        """Send one request and follow it to its end. Raises what `start` raises where there is no device for it.
+
+        A variant is blamed for what ended its process as long as the device is there afterwards.
+        """
+        outcome = self._follow(request)
+        if outcome.status or any(_incorrect(seen) for seen in outcome.events):
+            self._end()
+        gone = self._look(self.device.get("uuid")) if outcome.status in _BLAMED else ""
+        if gone:
+            outcome.diagnosis = f"{outcome.status}: {outcome.diagnosis}; then the device was gone: {gone}"
+            outcome.status = "not_run"
+        return outcome
+
+    def _look(self, uuid: Any) -> str:
+        """Say why the device of that UUID is not there, "" where it is."""
+        try:
+            found = self.start().get("uuid")
+        except (DeviceUnavailableError, OSError) as error:
+            return str(error)
+        return "" if found == uuid else f"in its place is {found}"
+
+    def _follow(self, request: Mapping[str, Any]) -> Outcome:
         self.start()
         assert self._process is not None
         assert self._process.stdin is not None
@@ -125,11 +159,10 @@ class Supervisor:
                 outcome.status = "not_run" if idle else "hang"
                 outcome.diagnosis = f"no sign of life for {self.silence:g} s: {outcome.doing or 'starting'}"
                 outcome.diagnosis += "; nothing of the variant runs then: allow for more" if idle else ""
-                self._end()
                 return outcome
             if event is None:
                 # Out of memory, or a person: that says nothing of the variant.
-                outcome.status = "not_run" if self._process.wait(_REAP_SECONDS) in _FROM_OUTSIDE else "crash"
+                outcome.status = "not_run" if self._code() in _FROM_OUTSIDE else "crash"
                 outcome.diagnosis = f"{outcome.doing or 'starting'}: {self._ending()}"
             elif event["event"] == "beat":
                 outcome.doing, outcome.who = event["doing"], event.get("who", "")
@@ -145,8 +178,6 @@ class Supervisor:
             elif event["event"] != "done":
                 outcome.events.append(event)
                 continue
-            if outcome.status or any(_incorrect(seen) for seen in outcome.events):
-                self._end()
             return outcome
 
     def close(self) -> None:
@@ -161,13 +192,19 @@ class Supervisor:
         event: dict[str, Any] = json.loads(line)
         return event
 
+    def _code(self) -> int | None:
+        """The child's exit code, None where it does not end."""
+        assert self._process is not None
+        try:
+            return self._process.wait(timeout=_REAP_SECONDS)
+        except subprocess.TimeoutExpired:
+            return None
+
     def _ending(self) -> str:
         """Say how the child ended, with the last lines that it wrote to stderr."""
-        assert self._process is not None
         assert self._log is not None
-        try:
-            code = self._process.wait(timeout=_REAP_SECONDS)
-        except subprocess.TimeoutExpired:
+        code = self._code()
+        if code is None:
             return "the process closed its pipe and does not end"
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         self._log.seek(0)
@@ -182,8 +219,8 @@ class Supervisor:
         process.kill()
         try:
             process.wait(timeout=_REAP_SECONDS)
-        except subprocess.TimeoutExpired as error:
-            raise DeviceUnavailableError(f"process {process.pid} cannot be ended; the device is stuck") from error
+        except subprocess.TimeoutExpired:
+            self._gone = f"process {process.pid} cannot be ended; the device is stuck"
         finally:
             for pipe in (process.stdin, self._log):
                 if pipe is not None:
@@ -195,7 +232,8 @@ def _forward(stream: IO[str] | None, lines: queue.Queue[str | None]) -> None:
     if stream is not None:
         with stream:
             for line in stream:
-                lines.put(line)
+                if line.endswith("\n"):  # else it was cut off by the child's end
+                    lines.put(line)
     lines.put(None)
 
 

@@ -52,11 +52,12 @@ def main(arguments: list[str]) -> int:
     sys.path += arguments[1:]
     try:
         backend = make_backend(arguments[0])
-        tell({"event": "ready", "device": backend.describe()})
+        store = Store(budget=backend.free_bytes() // 4)
+        device = backend.describe()
     except Exception as error:
         tell({"event": "unusable", "message": f"{type(error).__name__}: {error}"})
         return 1
-    store = Store(budget=backend.free_bytes() // 4)
+    tell({"event": "ready", "device": device})
     for line in sys.stdin:
         request = json.loads(line)
         try:

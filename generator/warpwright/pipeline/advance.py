@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from warpwright.errors import DeviceUnavailableError
 from warpwright.pipeline import emulating, on_gpu, rendering
 from warpwright.pipeline.exploration import Exploration, Variant
 from warpwright.pipeline.judging import judge_all, ledger_lines
@@ -52,7 +53,8 @@ def advance(
 
     What is recorded is not done again, but for the steps in `again`. Afterwards each variant has its judgement.
     Raises ToolchainError where a tool is missing, OSError where a folder cannot be written, UserError where a step has
-    nothing to start from, DeviceUnavailableError where a GPU is asked for and there is none.
+    nothing to start from, DeviceUnavailableError where a GPU is asked for and there is none. A step that could not be
+    done for a variant is in its `undone`, the GPU's loss on the way among the reasons.
     """
     unknown = [step for step in (*steps, *again) if step not in STEPS]
     if unknown:
@@ -64,6 +66,9 @@ def advance(
             if step in steps:
                 getattr(way, step)()
         way.note_damage()
+    except DeviceUnavailableError:
+        way.note_damage()
+        raise
     finally:  # what was finished counts, whatever ended the rest
         way.judge(exploration.legal)
         if "build" in steps and exploration.rendered:
@@ -77,6 +82,7 @@ class _Way:
         self.exploration, self.observer, self.jobs, self.again = exploration, observer, jobs, again
         self.lines = ledger_lines(exploration.out)
         self.weighed: set[str] = set()
+        self.gpu = on_gpu.Gpu()
 
     def judge(self, variants: Sequence[Variant]) -> None:
         stale = [variant for variant in variants if variant.identity not in self.weighed]
@@ -149,33 +155,38 @@ class _Way:
     def emulate(self) -> None:
         self.judge(self.exploration.legal)
         variants = emulating.to_emulate(self.exploration.legal, "emulate" in self.again)
-        self._work("emulating", variants, 1, lambda step: emulating.emulate(variants, self.jobs, step), bad=True)
+        self._work("emulating", variants, 1, lambda step: emulating.emulate(variants, self.jobs, step))
         emulating.note_missing(self.exploration.legal)
+        self._tell_undone("emulate", "not emulated")
 
     def validate(self) -> None:
-        self.judge(self.exploration.legal)
-        variants = on_gpu.to_validate(self.exploration, "validate" in self.again)
-        self._work("validating", variants, 1, lambda step: on_gpu.validate(self.exploration, variants, step))
+        self._on_gpu("validate", "not validated", "validating", on_gpu.to_validate, on_gpu.validate)
 
     def bench(self) -> None:
-        self.judge(self.exploration.legal)
-        variants = on_gpu.to_bench(self.exploration, "bench" in self.again)
         problems = len(self.exploration.spec.bench["problems"])
-        self._work("timing", variants, problems, lambda step: on_gpu.bench(self.exploration, variants, step))
+        self._on_gpu("bench", "not timed", "timing", on_gpu.to_bench, on_gpu.bench, problems)
 
-    def _work(
+    def _on_gpu(
         self,
+        step: str,
+        undone: str,
         title: str,
-        variants: Sequence[Variant],
-        steps: int,
-        work: Callable[[Step], list[str]],
-        bad: bool = False,
+        choose: Callable[[Exploration, bool], list[Variant]],
+        work: Callable[[Exploration, Sequence[Variant], Step, on_gpu.Gpu], None],
+        steps: int = 1,
     ) -> None:
-        """Do one step for the variants that need it, if any, and tell what could not be done or recorded."""
+        """Do one step on the GPU, `steps` per variant, and tell which variants it could not be done for."""
+        self.judge(self.exploration.legal)
+        variants = choose(self.exploration, step in self.again)
+        self._work(title, variants, steps, lambda on_step: work(self.exploration, variants, on_step, self.gpu))
+        self.judge(self.exploration.legal)
+        on_gpu.note_missing(self.exploration, step)
+        self._tell_undone(step, undone)
+
+    def _work(self, title: str, variants: Sequence[Variant], steps: int, work: Callable[[Step], object]) -> None:
+        """Do one step for the variants that need it, if any."""
         if not variants:
             return
         with self.observer.progress(title, len(variants) * steps) as step:
-            refused = work(step)
-        for line in refused:
-            self.observer.note(line, bad)
+            work(step)
         self.weighed -= {variant.identity for variant in variants}

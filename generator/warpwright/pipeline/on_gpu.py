@@ -8,17 +8,31 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from warpwright.errors import DeviceUnavailableError
 from warpwright.pipeline.exploration import Exploration, Variant
 
 if TYPE_CHECKING:
     from warpwright.device.supervise import Supervisor
+    from warpwright.device.variant import Variant as Loaded
 
-__all__ = ["at_hand", "bench", "supervisor", "to_bench", "to_validate", "validate"]
+__all__ = ["Gpu", "at_hand", "bench", "note_missing", "supervisor", "to_bench", "to_validate", "validate"]
 
+OnStep = Callable[[], None]
+_METHODS = {"validate": "gpu-validated", "bench": "benchmarked"}
 _DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
+
+
+@dataclass
+class Gpu:
+    """What is known of the GPU after one step, for the next: whether one was `seen`, and why it is `lost`, "" while it
+    is not."""
+
+    seen: bool = False
+    lost: str = ""
 
 
 def at_hand() -> bool:
@@ -47,41 +61,83 @@ def to_bench(exploration: Exploration, again: bool = False) -> list[Variant]:
     return [variant for variant in right if again or not variant.has_own("benchmarked")]
 
 
-def validate(exploration: Exploration, variants: Sequence[Variant], on_step: Callable[[], None]) -> list[str]:
+def validate(exploration: Exploration, variants: Sequence[Variant], on_step: OnStep, gpu: Gpu) -> None:
     """Validate variants on the configuration's problems and record each verdict as it comes.
 
-    Returns what could not be recorded, in words. Raises DeviceUnavailableError.
+    Notes at each variant what could not be done or recorded: that is no verdict. Raises DeviceUnavailableError where
+    there was no GPU to begin with.
     """
     from warpwright.device import validate as device_validate
-    from warpwright.device.variant import load_variant
 
     options = device_validate.Validation(**exploration.spec.validate)
-    with supervisor() as watched:
-        loaded = [load_variant(variant.folder.path) for variant in variants]
-        return _record(device_validate.validate(loaded, watched, options), exploration, on_step)
+    _each("validate", exploration, variants, on_step, gpu, lambda *on: device_validate.validate(on[0], on[1], options))
 
 
-def bench(exploration: Exploration, variants: Sequence[Variant], on_step: Callable[[], None]) -> list[str]:
+def bench(exploration: Exploration, variants: Sequence[Variant], on_step: OnStep, gpu: Gpu) -> None:
     """Time variants beside the vendor library on the configuration's problems; like `validate`.
 
     `on_step` is called per variant and problem.
     """
     from warpwright.device import bench as device_bench
-    from warpwright.device.variant import load_variant
 
     options = device_bench.Timing(problems=exploration.spec.bench["problems"])
-    with supervisor() as watched:
-        loaded = [load_variant(variant.folder.path) for variant in variants]
-        return _record(device_bench.bench(loaded, watched, options), exploration, on_step)
+    _each("bench", exploration, variants, on_step, gpu, lambda *on: device_bench.bench(on[0], on[1], options))
 
 
-def _record(results: Iterator[Mapping[str, Any]], exploration: Exploration, on_step: Callable[[], None]) -> list[str]:
+def note_missing(exploration: Exploration, step: str) -> None:
+    """Note at each variant that nothing speaks against what it lacks of `step`, however that came about: it was asked
+    for, and what nobody has run must not pass."""
+    method = _METHODS[step]
+    for variant in (v for v in exploration.legal if v.status == "correct" and step not in v.undone):
+        partial = [why for evidence, why in variant.judgement.stale if evidence.method == method]
+        if step == "bench" and not variant.passed("gpu-validated"):
+            variant.undone[step] = f"no GPU has found it correct; `warpwright validate {exploration.typed}` first"
+        elif not variant.has_own(method):
+            variant.undone[step] = (partial or [f"no result of it is recorded in {variant.folder.path}"])[0]
+
+
+def _each(
+    step: str,
+    exploration: Exploration,
+    variants: Sequence[Variant],
+    on_step: OnStep,
+    gpu: Gpu,
+    work: Callable[[list[Loaded], Supervisor], Iterator[Mapping[str, Any]]],
+) -> None:
+    """Do the work for each variant that can be loaded, as long as the GPU is there."""
+    from warpwright.device.variant import VariantError, load_variant
+
+    loaded: list[Loaded] = []
+    heard: set[str] = set()
+    for variant in variants:
+        try:
+            loaded.append(load_variant(variant.folder.path))
+        except VariantError as error:
+            variant.undone[step] = str(error)
+    if not gpu.lost:
+        with supervisor() as watched:
+            try:
+                for result in work(loaded, watched):
+                    heard.add(result["variant"])
+                    _record(step, result, exploration)
+                    on_step()
+            except (DeviceUnavailableError, OSError) as error:
+                if isinstance(error, DeviceUnavailableError) and not (gpu.seen or watched.device):
+                    raise
+                gpu.lost = f"the GPU is lost: {error}; once it is back, the same command takes it up from there"
+            gpu.seen = gpu.seen or bool(watched.device)
+    for variant in variants:
+        if variant.name not in heard and gpu.lost:
+            variant.undone.setdefault(step, gpu.lost)
+
+
+def _record(step: str, result: Mapping[str, Any], exploration: Exploration) -> None:
     from warpwright.bundle import record_result
 
-    refused = []
-    for result in results:
+    try:
         why = record_result(result, exploration.out)
-        if why:
-            refused.append(f"{result['variant']}: {result['method']}: {why}")
-        on_step()
-    return refused
+    except OSError as error:
+        why = f"its result cannot be recorded: {error}"
+    if why:
+        (variant,) = (variant for variant in exploration.legal if variant.name == result["variant"])
+        variant.undone[step] = f"{why}; the same command tries again" if result["status"] == "not_run" else why

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-import stat
 
+from warpwright.kinds import kind_of_mode
 from warpwright.spec.errors import SpecError, SpecErrors
 
 __all__ = ["LARGEST", "read"]
 
 #: Bytes: ten times what the largest sweep takes when every value stands on a line of its own.
 LARGEST = 1 << 20
-
-_KINDS = {
-    stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
-}  # fmt: skip
 
 
 def read(file: str) -> str:
@@ -37,8 +32,8 @@ def _bytes(file: str) -> bytes:
     # Without O_NONBLOCK a pipe that nobody writes to would be waited for here.
     with open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as stream:
         status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "no regular file")
+        kind = kind_of_mode(status.st_mode)
+        if kind:
             raise _refused(file, f"cannot be read: it is {kind}, and a configuration is a regular file")
         # Some regular files are longer than they say (those of /proc): what is read is bounded, whatever they say.
         data = stream.read(LARGEST + 1)
