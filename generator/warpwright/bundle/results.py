@@ -104,7 +104,7 @@ def _read(path: Path, imported: Imported) -> Iterator[tuple[str, dict[str, Any]]
     """Yield the results of a file with their places; what was cut off is noted as refused."""
     why = not_a_file(path)
     if why:
-        raise UserError(f"{path}: {why}; give the file that a bundle's run.py wrote")
+        raise UserError(f"{path}: cannot be read: {why}; give the file that a bundle's run.py wrote")
     lines = list(_lines(path))
     results = 0
     for index, (where, text, whole) in enumerate(lines):
