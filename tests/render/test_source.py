@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -48,6 +49,38 @@ def test_kernels_are_as_ruff_format_leaves_them(sample, tmp_path):
         (tmp_path / f"kernel_{number}.py").write_text(render(planned))
     found = ruff(tmp_path, "format", "--diff")
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+#: What reaches behind the names that a module defines and imports.
+BEHIND = {"__import__", "compile", "delattr", "eval", "exec", "getattr", "globals", "locals", "open", "setattr", "vars"}
+
+
+def reaches_beyond(source: str) -> list[str]:
+    """What a module does beside describing a kernel: it is imported in the process that hands over its PTX and cubin,
+    and could alter the one, or ask which machine it is on."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            found += [name for name in names if name.partition(".")[0] != "cutlass"]
+        elif isinstance(node, ast.Name) and node.id in BEHIND:
+            found.append(node.id)
+        elif isinstance(node, ast.Attribute) and (node.attr.startswith("__") or isinstance(node.ctx, ast.Store)):
+            found.append(f".{node.attr}")
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            found += node.names
+    return found
+
+
+def test_kernels_describe_kernels_and_reach_for_nothing_else(sample):
+    for planned in sample:
+        assert reaches_beyond(render(planned)) == [], planned.label
+    assert reaches_beyond("import os\nimport cutlass.cute as cute\ncute.compile = open(os.__file__)") == [
+        "os",
+        ".compile",
+        "open",
+        ".__file__",
+    ]
 
 
 def test_expressions_have_the_values_of_the_plan(sample):
