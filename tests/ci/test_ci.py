@@ -261,6 +261,7 @@ def test_unknown_method_is_a_usage_error(green: Checkout) -> None:
 
 def test_results_that_came_with_the_checkout_are_refused(checkout: Checkout) -> None:
     """A folder's results count without being obtained again, and whoever commits them can have written anything."""
+    (checkout.top / ".gitignore").write_text("__pycache__/\n")
     for command in (["init", "-q"], ["add", "-A"]):
         subprocess.run(["git", *command], cwd=checkout.top, check=True)
     refused = checkout.run("ci")
@@ -269,3 +270,19 @@ def test_results_that_came_with_the_checkout_are_refused(checkout: Checkout) -> 
     assert "came with the checkout" in refused.stderr
     subprocess.run(["git", "rm", "-rq", "--cached", "out/shipped"], cwd=checkout.top, check=True)
     assert checkout.run("ci").returncode == 0
+
+
+def test_what_is_committed_and_not_looked_at_is_named(checkout: Checkout) -> None:
+    """Configurations where none is looked for, and a ledger with a GPU that no line of it is from."""
+    (checkout.top / "configs" / "more").mkdir()
+    for name in ("other.yml", "more/another.yaml"):
+        (checkout.top / "configs" / name).write_text(CONFIG.replace("n: 64", "n: 72"))
+    write(checkout, [{"table": "gpu", "id": digest(GPU)[:8], "gpu": GPU}, *values(checkout)])
+    red = checkout.run("ci", "--json")
+    assert red.returncode == 1
+    told = json.loads(red.stdout)
+    assert [config["passed"] for config in told["configs"]] == [True]
+    assert [path.rpartition("/configs/")[2] for path in told["not_checked"]] == ["more/another.yaml", "other.yml"]
+    assert ["shipped.jsonl:1: another text than" in each for each in told["not_as_written"]] == [True]
+    assert checkout.run("ledger", "configs/shipped.yaml").returncode == 0
+    assert json.loads(checkout.run("ci", "--json").stdout)["not_as_written"] == []
