@@ -6,7 +6,8 @@ What a verdict was judged by is told by the digest of such a set (`pipeline/rest
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import functools
+from collections.abc import Collection, Iterable, Mapping
 
 __all__ = ["closure"]
 
@@ -37,29 +38,30 @@ def closure(
     return found | (passed & contents.keys() if on_the_way else set())
 
 
-def _imports(name: str, content: bytes) -> Iterator[str]:
+@functools.lru_cache(maxsize=2048)
+def _imports(name: str, content: bytes) -> tuple[str, ...]:
     """Dotted names below the package that a module may import when it runs, wherever in it, and by a string as well.
 
-    What is imported for types alone does not run.
+    What is imported for types alone does not run. Kept, since the sets of several families have most files in common.
     """
     package = name.removesuffix(".py").split("/")[:-1]
     waiting: list[ast.AST] = [ast.parse(content)]
+    found: list[str] = []
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and _for_types(node.test):
             waiting += node.orelse
             continue
-        names: list[str] = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = ["warpwright", *package[: len(package) + 1 - node.level]] if node.level else []
             origin = ".".join([*base, *([node.module] if node.module else [])])
-            names = [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
+            found += [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            names = [node.value]
-        yield from (each.partition(".")[2] for each in names if each.startswith("warpwright."))
+            found.append(node.value)
         waiting += ast.iter_child_nodes(node)
+    return tuple(each.partition(".")[2] for each in found if each.startswith("warpwright."))
 
 
 def _for_types(test: ast.expr) -> bool:

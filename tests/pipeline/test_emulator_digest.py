@@ -97,6 +97,7 @@ NOT_MEANT = {
 def anew(family: str, operations: tuple[str, ...] = ()) -> str:
     """The digest of the files as they are now."""
     emulating._digests.cache_clear()
+    rests_on._contents.cache_clear()
     return emulating.emulator_digest.__wrapped__(family, operations)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -38,7 +39,7 @@ def files_on_device(family: str) -> dict[str, bytes]:
 def _kept(key: str, find: Callable[[dict[str, bytes], str], set[str]]) -> dict[str, bytes]:
     """The files that `find` names. Reading 150 files' imports takes half a second, so what they are is kept in the
     cache, for exactly these contents of the package."""
-    contents, whole = _contents()
+    contents, whole = _contents(_PACKAGE)
     kept_in = cache_root() / "emulator_files.json"
     try:
         known = read_json(kept_in) or {}
@@ -53,12 +54,13 @@ def _kept(key: str, find: Callable[[dict[str, bytes], str], set[str]]) -> dict[s
     return {name: contents[name] for name in known[key]}
 
 
-def _contents() -> tuple[dict[str, bytes], str]:
-    """Every file of the package by its path below it, and the digest of all."""
+@functools.cache
+def _contents(package: Path) -> tuple[dict[str, bytes], str]:
+    """Every file of the package by its path below it, and the digest of all: as it was when a process first asked."""
     contents = {
-        path.relative_to(_PACKAGE).as_posix(): path.read_bytes()
-        for path in sorted(_PACKAGE.rglob("*"))
-        if path.is_file() and path.suffix != ".pyc" and not path.is_relative_to(_PACKAGE / "_data")
+        path.relative_to(package).as_posix(): path.read_bytes()
+        for path in sorted(package.rglob("*"))
+        if path.is_file() and path.suffix != ".pyc" and not path.is_relative_to(package / "_data")
     }
     whole = hashlib.sha256()
     for name, content in contents.items():
