@@ -369,6 +369,29 @@ def test_copies_see_every_byte() -> None:
     assert [*found.values()] == [{"uninitialised-read"}, set()]
 
 
+@pytest.mark.parametrize("lane", [0, 8, 31])
+def test_copies_see_a_byte_of_one_row_among_whole_ones(lane: int) -> None:
+    """Of 512 bytes one was never written, in 16 that one lane writes in parts; all others were written whole."""
+    parts = f""" setp.eq.u32 %p5, %r0, {32 + lane};
+ add.s32 %r8, %r5, 8;
+ @%p5 st.shared.v2.b32 [%r5], {{%r0, %r0}};
+ @%p5 st.shared.b32 [%r8], %r0;
+ @%p5 st.shared.b16 [%r8+4], %rs1;
+ @%p5 st.shared.b8 [%r8+6], %rs1;
+ @!%p5 st.shared.v4.b32 [%r5], {{%r0, %r0, %r0, %r0}};
+"""
+    body = copy_out(FENCE, BAR, DONE)
+    vector = " st.shared.v4.b32 [%r5], {%r0, %r0, %r0, %r0};\n"
+    assert vector in body
+    for last, expected in (("", ["uninitialised-read"]), (" @%p5 st.shared.b8 [%r8+7], %rs1;\n", [])):
+        for seed in SEEDS:
+            out = np.zeros((4, 64), np.uint16)
+            outcome = launch(body.replace(vector, parts + last), {"o": out}, threads=64, maps=MAPS, seed=seed)
+            assert outcome.kinds == expected, seed
+            if expected:
+                assert f"offset {16 * lane + 15} of" in outcome.message("uninitialised-read")
+
+
 def test_a_cell_is_one_again_when_all_of_it_is_written() -> None:
     """Parts of it, then all of it by another warp behind a barrier, then parts again."""
     body = """

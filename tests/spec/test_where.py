@@ -84,6 +84,10 @@ def test_truth(text, value):
     ('registers == "auto"', True), ('registers == "none"', False), ("epilogue_n == 32", True),
     ("epilogue_stages == 2", True), ("epilogue == []", True), ("epilogue != []", False), ('"relu" in epilogue', False),
     ("max(stages, 3) == 6", True), ("-stages == -6", True), ("stages == stages", True),
+    ("[stages, tile.k] == [6, 64]", True), ('[stages, tile.k] == ["auto", 64]', True), ("[stages] == [5]", False),
+    ("[stages, tile.k] in [[4, 128], [6, 64]]", True), ("[6, 64] == [stages, tile.k]", True),
+    ("[stages, tile.k] != [6, 64]", False), ("[stages, tile.k] == [6]", False), ("[[stages]] == [[6]]", True),
+    ("[True] == [cluster.m]", False), ("[cluster.m] == [1]", True),
 ])  # fmt: skip
 def test_a_choice_of_the_plan_is_what_it_became_and_also_what_is_written(text, value):
     assert holds(text, OPEN) is value

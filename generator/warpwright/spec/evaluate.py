@@ -102,10 +102,13 @@ def _compare(node: ast.Compare, field: Callable[[str], Any]) -> bool:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Whether two values are one; of a choice that was left open, either what is written or what it became counts."""
+    """Whether two values are one, lists item by item; of a choice that was left open, either what is written or what it
+    became counts."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Chosen):
             return other == one.written or _equal(one.value, other)
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(map(_equal, left, right))
     if isinstance(left, bool) is not isinstance(right, bool):
         return False  # Python's True is 1
     return bool(left == right)
