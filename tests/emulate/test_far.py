@@ -123,7 +123,7 @@ def is_far(case: Case) -> bool:
 
 
 def is_near(case: Case) -> bool:
-    return case.problem.name not in ("far", "most_batches", "most_across")
+    return case.problem.name not in ("far", "most_batches", "most_across", "most_along")
 
 
 def test_right_kernels_are_right_far_apart(cooperative: Path, with_c: Path) -> None:

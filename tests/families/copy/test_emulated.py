@@ -20,7 +20,7 @@ def test_a_right_kernel_is_correct(built: Path) -> None:
     verdict = harness.emulate(harness.load(built))
     assert (verdict.status, verdict.diagnosis, verdict.differences) == ("correct", "", ())
     cases = {"empty", "one", "below_grain", "chunk", "slice_more", "nonfinite", "alpha_zero", "ragged", "ring"}
-    assert set(verdict.figures["problems"]) == cases | {"alpha_special", "walk", "far", "most"}
+    assert set(verdict.figures["problems"]) == cases | {"alpha_special", "whole_ring", "long", "walk", "far", "most"}
     assert verdict.figures["coverage"]["missed"] == []
     assert 0 < verdict.figures["ratio"] <= 1
 

@@ -38,6 +38,7 @@ def test_every_problem_is_there(plans: list[Plan]) -> None:
     expected = {
         "aligned", "aligned_integer", "ragged_m", "ragged_n", "ragged_k", "ragged", "ragged_integer_padded", "tiny",
         "unit", "single_row", "single_column", "k_one", "k_zero", "k_below_ring", "k_beyond_ring", "k_long",
+        "k_longest", "waves_of_a_ring",
         "odd_tiles", "one_tile", "batch", "batch_normal", "l_zero", "m_zero", "n_zero", "nonfinite", "mixed_edge",
         "extreme", "bands", "waves", "large", "beyond_2_31",
     }  # fmt: skip
@@ -94,6 +95,10 @@ def test_the_ring_is_shorter_than_k_and_longer(plans: list[Plan]) -> None:
         assert found["k_beyond_ring"].extents["K"] % d.tile_k
         assert found["k_long"].extents["K"] > 1 << 14
         assert found["k_long"].fill == "integer"  # exact: the bound of a random one would hide a lost product
+        assert depth["k_longest"] > 1 << 12
+        assert found["k_longest"].fill == "integer"
+        assert 4 * found["k_longest"].extents["K"] < 1 << 24  # products are up to 4: float32 holds the sums
+        assert found["waves_of_a_ring"].extents["K"] == d.stages * d.tile_k
 
 
 def test_tiles_bands_and_waves_are_more_than_one(plans: list[Plan]) -> None:
@@ -105,10 +110,11 @@ def test_tiles_bands_and_waves_are_more_than_one(plans: list[Plan]) -> None:
         }
         along = clusters["bands"][0 if d.raster == "m" else 1]
         assert along > min(2 * d.group, 299)
-        assert along % d.group or d.group == 1
+        assert along % d.group == (d.group - 1 if 3 * d.group <= 300 else along % d.group)
         assert clusters["bands"][1 if d.raster == "m" else 0] == 2
-        tiles = -(-found["waves"].extents["M"] // d.tile_m) * -(-found["waves"].extents["N"] // d.tile_n)
-        assert tiles > 2 * SMS
+        for name in ("waves", "waves_of_a_ring"):
+            tiles = -(-found[name].extents["M"] // d.tile_m) * -(-found[name].extents["N"] // d.tile_n)
+            assert tiles > 2 * SMS
         odd = found["odd_tiles"].extents
         assert (odd["M"] % m > 0) == (d.cluster_m > 1)
         assert (odd["N"] % n > 0) == (d.cluster_n > 1)

@@ -18,6 +18,8 @@ __all__ = ["compared", "small"]
 
 #: Chunks of the longest walk, if x stays below so many bytes: more than a counter of 8 bits counts.
 _CHUNKS, _BYTES = 262, 1 << 22
+#: Chunks of one CTA: more than a mask of 32 bits holds.
+_LONG = 34
 
 
 def small(plan: Plan) -> list[Case]:
@@ -40,6 +42,9 @@ def small(plan: Plan) -> list[Case]:
         # Several CTAs in flight, some with a chunk more than others; the last one ends within a warp's slice.
         Case(of_length("ragged", 4 * e + e // 2 + 5 * g + 1), 3, 0, (1, 2)),
         Case(of_length("ring", far * e + 5, fill="integer"), 1, 1, (1, 2)),
+        # Two CTAs that go exactly once round the ring, all chunks whole; and one that goes on for long.
+        Case(of_length("whole_ring", 2 * d.stages * e, fill="integer"), 2, 0, (1,)),
+        Case(of_length("long", _LONG * e - g, fill="integer"), 1, 1, (2,)),
         # y is x: two CTAs load ahead of what they store.
         *([Case(in_place, 2, 0, (1, 2))] if any(argument.in_place for argument in plan.arguments) else ()),
         _walk(plan),

@@ -50,7 +50,8 @@ def standard(plan: Plan) -> list[Problem]:
         problem("alpha_special", 2 * e + 7, fill="nonfinite", special=("alpha",)),
         problem("one_chunk_each", resident * e),
         problem("one_chunk_each_more", resident * e + g, fill="integer"),
-        # More chunks than a ring per CTA, so that every stage is used again.
+        # Exactly once round the ring, all chunks whole; then more chunks per CTA, so that every stage is used again.
+        problem("whole_ring", d.stages * resident * e, fill="integer"),
         problem("rounds", (2 * d.stages + 1) * resident * e - g + 1),
         # y, which is x, is stored behind chunks that are on their way.
         *(in_place if any(argument.in_place for argument in plan.arguments) else ()),

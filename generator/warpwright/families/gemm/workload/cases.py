@@ -22,8 +22,11 @@ from warpwright.plan.types import Plan
 __all__ = ["compared", "small"]
 
 _LONG_K = 4091  # prime: no tile divides it
-#: Tiles of K: more than a counter of 6 bits counts, and many rounds of the ring.
+#: Tiles of K, at least: more than a counter of 6 bits counts, and many rounds of the ring.
 _DEPTH = 67
+#: Tiles of one cluster on the longest walk, more than a mask of 32 bits holds, where tiles are small: of so many
+#: elements of D in all (a tile's way out is most of what it costs).
+_TILES, _WALKED = 34, 34 * 128 * 64
 #: Clusters along the longest walk and across it, and batches: more than counters of 7, 5 and 4 bits count.
 _ALONG, _ACROSS, _BATCHES = 150, 41, 19
 
@@ -38,6 +41,7 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
     half = (n if edge.mode == "M" else m) // 2
     # Each consumer must go round its tile loop at least twice; pingpong consumers take every other tile.
     tiles, batches = (4, 4) if t.schedule == "pingpong" else (3, 2)
+    short, rounds = max(1, t.stages - 2), -(-_DEPTH // (2 * t.stages))  # whole stages; times twice round the ring
     ends = itertools.count(1)  # subtiles in which D ends, the next one in each case
     if edge.by_tma:
         batched = edge.tail(next(ends))  # a subtile that begins where the last whole 16 bytes end
@@ -55,8 +59,10 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
         case("tiny", (1, 3), 8, 1, odd_strides=True),
         # The last tile holds nothing but what threads store; before it a whole one shows every accumulator.
         case("k_zero", edge.extents(along + edge.tail(0), across), 0, 2, fill="integer"),
-        # K shorter than the ring, several tiles per CTA.
-        case("batch", edge.extents(batched, across - batch_short), k + 1, 1, l=batches, fill="integer", padding=2),
+        # K a stage shorter than the ring, several tiles per CTA.
+        case(
+            "batch", edge.extents(batched, across - batch_short), short * k + 1, 1, l=batches, fill="integer", padding=2
+        ),
         # Ragged in every extent; several clusters in flight, of which some compute one tile more than others.
         replace(
             case("ragged", edge.extents(along + ragged, 2 * across + half + 1), 2 * k + k // 2 + 3, 3),
@@ -66,11 +72,14 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
         # Aligned, several tiles per CTA, each of a few stages more than the ring: the ring's ends fall inside tiles,
         # and a step too few at each tile's end never comes out right again.
         case("tiles", (cluster[0], tiles * cluster[1]), (t.stages + 1 + (t.stages > 2)) * k, 1, fill="integer"),
-        # K much longer than the ring, and than 6 bits count.
-        case("k_long", edge.extents(long_, half + 3), max(_DEPTH, 2 * t.stages + 2) * k - 5, 3, fill="integer"),
+        # Each tile goes round the ring exactly once: whoever begins the next one is at the same stage, a phase on.
+        case("ring", (cluster[0], tiles * cluster[1]), t.stages * k, 2, fill="integer"),
+        # K much longer than the ring, and than 6 bits count; an even number of rounds.
+        case("k_long", edge.extents(long_, half + 3), rounds * 2 * t.stages * k - 5, 3, fill="integer"),
         # NaN, infinities, overflow, subnormals, -0 in every operand.
         case("extreme", edge.extents(extreme, across - extreme_short), k + 5, 2, fill="extreme"),
         _walk(t, edge),
+        *_bands(t),
     ]
     if any(argument.in_place for argument in plan.arguments):
         # C is D: two clusters load and store side by side, ahead of each other.
@@ -115,10 +124,27 @@ def _walk(t: GemmDesign, edge: Edge) -> Case:
     def columns(step: int) -> list[int]:
         return [tile_of(t, counts, number)[column_at] for number in range(last % step, last, step)]
 
-    steps = range(last // max(6, t.stages + 1), 0, -1)
+    tiles = max(6, t.stages + 1, min(_TILES, _WALKED // (sides["M"] * sides["N"])))
+    steps = range(last // tiles, 0, -1)
     # Few columns and many, in tiles that are whole.
     clusters = next(step for step in steps if min(columns(step)) < 4 and max(columns(step)) in range(32, across - 1))
     return Case(problem, clusters, 0, (2,), (last % clusters,))
+
+
+def _bands(t: GemmDesign) -> list[Case]:
+    """Bands of the raster of which the last one is whole, or lacks a single cluster; the walk has one of a few.
+
+    Every cluster has one tile, and those at both ends of the last band are computed, and one across from its first.
+    """
+    sides = {"M": t.tile_m * t.cluster_m, "N": t.tile_n * t.cluster_n}
+    walk, other = ("M", "N") if t.raster == "m" else ("N", "M")
+    found = []
+    for name, along in (("bands_whole", 2 * t.group), ("bands", 3 * t.group - 1)):
+        extents = {walk: along * sides[walk], other: 3 * sides[other]}
+        begin, count = 3 * ((along - 1) // t.group) * t.group, 3 * along
+        problem = multiplication(name, extents["M"], extents["N"], 16, fill="integer")
+        found.append(Case(problem, count, 0, (1,), tuple(sorted({begin, min(begin + t.group, count - 1), count - 1}))))
+    return found
 
 
 def compared(cases: Sequence[Case]) -> list[Case]:

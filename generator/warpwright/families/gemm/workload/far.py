@@ -30,19 +30,20 @@ def far(plan: Plan) -> Case:
 def most(plan: Plan) -> list[Case]:
     """Return cases of as many tiles as can be counted, of which a few are computed, the last one among them.
 
-    In batches, with a grid of as many clusters, so that the step of the walk is as long as it can be; and across the
-    raster, so that a band of tiles has as many as it can have, with two tiles for each cluster.
+    In batches, with a grid of as many clusters, so that the step of the walk is as long as it can be; across the
+    raster, so that a band of tiles has as many as it can have, with two tiles for each cluster; and along it, so that
+    bands and rows are as many as they can be.
     """
     design: GemmDesign = plan.design
     *each, tiles = plan.limits
     walk, other = ("M", "N") if design.raster == "m" else ("N", "M")
-    longest = next(limit.most for limit in each if limit.modes == ((other, 1),))
-    extents = {walk: 3, other: longest, "L": 1}
-    count = tiles.count(extents)
-    clusters = -(-count // 2) if design.persistent else count
     batches = multiplication("most_batches", 3, 5, _K, tiles.most, fill="integer")
-    across = multiplication("most_across", extents["M"], extents["N"], _K, fill="integer")
-    return [
-        Case(batches, tiles.most, 0, (1,), (0, tiles.most // 2, tiles.most - 1)),
-        Case(across, clusters, 0, (1,), (0, count // 3, clusters - 1)),
-    ]
+    found = [Case(batches, tiles.most, 0, (1,), (0, tiles.most // 2, tiles.most - 1))]
+    for name, mode in (("most_across", other), ("most_along", walk)):
+        longest = next(limit.most for limit in each if limit.modes == ((mode, 1),))
+        extents = {walk: 3, other: 3, "L": 1, mode: longest}
+        count = tiles.count(extents)
+        clusters = -(-count // 2) if design.persistent else count
+        problem = multiplication(name, extents["M"], extents["N"], _K, fill="integer")
+        found.append(Case(problem, clusters, 0, (1,), (0, count // 3, clusters - 1)))
+    return found

@@ -17,6 +17,8 @@ __all__ = ["bands", "multiplication", "standard"]
 
 #: Clusters along the walk beyond which no whole band is tried.
 _LONGEST = 300
+#: Tiles of the longest K.
+_DEPTH = 4096 + 3
 
 
 def multiplication(
@@ -39,9 +41,9 @@ def multiplication(
 
 
 def bands(design: GemmDesign, whole: int, across: int) -> tuple[int, int]:
-    """M and N of `whole` bands of the raster and a ragged one, `across` clusters wide."""
+    """M and N of `whole` bands of the raster and one that lacks a cluster, `across` clusters wide."""
     d = design
-    along = min(whole * d.group + max(1, d.group // 2), _LONGEST)
+    along = min(whole * d.group + max(1, d.group - 1), _LONGEST)
     m, n = (along, across) if d.raster == "m" else (across, along)
     return m * d.tile_m * d.cluster_m - 3, n * d.tile_n * d.cluster_n - 5
 
@@ -71,6 +73,8 @@ def standard(plan: Plan, switches: Iterable[str]) -> list[Problem]:
         problem("k_below_ring", 2 * m, 2 * n, max(1, t.stages - 1) * k, fill="integer"),
         problem("k_beyond_ring", 2 * m, 2 * n, (3 * t.stages + 1) * k - 5, fill="integer"),
         problem("k_long", m + 1, n + 1, 16384 + 7, fill="integer"),
+        # More tiles of K than 12 bits count; sums stay far below 2^24, and so exact.
+        problem("k_longest", m + 1, n + 1, _DEPTH * k - 5, fill="integer", repeats=2),
         problem("odd_tiles", (t.cluster_m + 1) * m, (t.cluster_n + 1) * n, 2 * k, fill="integer"),
         problem("one_tile", m, n, 2 * k),
         problem("batch", ragged_m, n + 1, 2 * k + 1, 3, fill="integer", padding=2),
@@ -87,6 +91,8 @@ def standard(plan: Plan, switches: Iterable[str]) -> list[Problem]:
         problem("bands", *bands(t, 2, 2), k, fill="integer"),
         # More tiles than an H200 has SMs, so that a persistent CTA computes several.
         problem("waves", 19 * m - 3, 18 * n - 5, 3 * k + 1, fill="integer"),
+        # Each of them exactly once round the ring: the next one begins at the same stage, a phase on.
+        problem("waves_of_a_ring", 19 * m, 18 * n, t.stages * k, fill="integer"),
         # C, which is D, is read ahead of the tiles that are stored.
         *(in_place if any(argument.in_place for argument in plan.arguments) else ()),
         problem("large", 4099, 4111, 4091),
