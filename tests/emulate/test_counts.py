@@ -103,7 +103,7 @@ def test_cases_have_as_many_tiles_as_can_be_counted(changes: dict[str, Any]) -> 
 
 
 GROUP = "group = cutlass.min(GROUP, m_clusters)"
-TILES = "tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MOST_TILES + 1) * batches"
+TILES = "tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MAX_TILES + 1) * batches"
 COUNTED = "cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))"
 
 
@@ -123,8 +123,8 @@ def test_a_band_wider_than_there_are_clusters_wraps(plant: Planter) -> None:
     [
         ([(TILES, "tiles = cute.size(clusters)"), (COUNTED, "cluster_tiles = tiles")],
          {f"most_{modes}_and_one" for modes in ("m", "n", "mnl")}),
-        ([("n <= LARGEST_N", "n > 0")], {"most_n_and_one"}),
-        ([("tiles <= MOST_TILES", "tiles > 0")], {"most_mnl_and_one"}),
+        ([("n <= MAX_N", "n > 0")], {"most_n_and_one"}),
+        ([("tiles <= MAX_TILES", "tiles > 0")], {"most_mnl_and_one"}),
     ],
 )  # fmt: skip
 def test_a_host_function_that_takes_more_than_it_counts(
@@ -141,14 +141,14 @@ def test_a_walk_that_steps_twice_needs_room_for_two_steps(plant: Planter) -> Non
     plan = gemm_plan(PINGPONG)
     *others, tiles = plan.limits
     bolder = replace(plan, limits=(*others, replace(tiles, most=2**30 - 1)))
-    verdict = plant.planted(bolder, ("MOST_TILES = (2**31 - 1) // 3", "MOST_TILES = (2**31 - 1) // 2"))
+    verdict = plant.planted(bolder, ("MAX_TILES = (2**31 - 1) // 3", "MAX_TILES = (2**31 - 1) // 2"))
     assert where(verdict) == {"most_batches"}
 
 
 def test_a_copy_s_chunks(plant: Planter) -> None:
     plan = copy_plan()
     assert plan.arguments[0].largest_extent == (2**30 - 1) * plan.design.stage_elements
-    chosen = "ctas = Int32(cutlass.select_(chunks <= MOST_CHUNKS, cutlass.max(chunks, Int64(1)), Int64(0)))"
+    chosen = "ctas = Int32(cutlass.select_(chunks <= MAX_CHUNKS, cutlass.max(chunks, Int64(1)), Int64(0)))"
     assert plant.planted(plan, (chosen, chosen)).status == "correct"
     verdict = plant.planted(plan, (chosen, "ctas = Int32(cutlass.max(chunks, Int64(1)))"))
     longest = plan.arguments[0].largest_extent + plan.design.stage_elements

@@ -53,8 +53,8 @@ def test_indices_that_few_tiles_do_not_reach(plant: Planter, old: str, new: str,
 
 
 def test_c_with_the_strides_of_d(plant: Planter) -> None:
-    own = "c_mnl = tma_view(c, (m, n, batches), (1, 2, 0), C_ALIGNMENT)"
-    of_d = "c_mnl = cute.make_tensor(c.iterator, tma_view(d, (m, n, batches), (1, 2, 0), C_ALIGNMENT).layout)"
+    own = "c_mnl = tma_view(c, (m, n, batches), (1, 2, 0))"
+    of_d = "c_mnl = cute.make_tensor(c.iterator, tma_view(d, (m, n, batches), (1, 2, 0)).layout)"
     assert "batch" in cases(plant.planted(gemm_plan(READS_C), (own, of_d)))
 
 
@@ -100,6 +100,6 @@ def test_a_box_stored_where_nothing_is_whole(plant: Planter) -> None:
 
 
 def test_a_problem_that_the_host_function_refuses_is_a_finding(plant: Planter) -> None:
-    verdict = plant.planted(gemm_plan(SMALL), ("fits = tiles <= MOST_TILES", "fits = tiles <= 1"))
+    verdict = plant.planted(gemm_plan(SMALL), ("fits = tiles <= MAX_TILES", "fits = tiles <= 1"))
     assert verdict.status == "incorrect"
     assert "launch: the host function refuses the problem" in verdict.diagnosis

@@ -61,10 +61,10 @@ def _slice(s: Solution) -> list[Constant]:
     ]
     if s.vectors > 1:
         found.append(Constant("VECTORS", s.vectors, "of a lane in one stage", f"{part} // (LANES * VECTOR)"))
-    producers = "PRODUCER_WARPS" if s.design.producer_warps > 1 else "1"
-    steps = "a step of every producer" if s.design.producer_warps > 1 else "a step of every CTA"
-    note = f"that 32 bits count, and {steps} beyond"
-    found.append(Constant("MOST_CHUNKS", s.most_chunks, note, f"(2**31 - 1) // ({producers} + 1)"))
     if s.slots > 1:
         found.append(Constant("SLOTS", s.slots, "buffers per consumer warp through which y leaves"))
+    divisor = "(PRODUCER_WARPS + 1)" if s.design.producer_warps > 1 else "2"
+    steps = "a step of every producer" if s.design.producer_warps > 1 else "a step of every CTA"
+    note = f"that 32 bits count, and {steps} beyond"
+    found.append(Constant("MAX_CHUNKS", s.most_chunks, note, f"(2**31 - 1) // {divisor}"))
     return found

@@ -21,7 +21,7 @@ _constant = functools.lru_cache(maxsize=16384)(types.Constant)
 
 def constants(s: Solution) -> tuple[Constant, ...]:
     """Return the constants in the order in which a reader needs them; a count of one has no name."""
-    parts = _tile(s), _warps(s), _stages(s), _subtiles(s), _interface(s), _named_barriers(s), _largest(s)
+    parts = _tile(s), _warps(s), _stages(s), _subtiles(s), _edge(s), _named_barriers(s), _largest(s)
     return (*_machine(), *(constant for part in parts for constant in part))
 
 
@@ -35,7 +35,7 @@ def _machine() -> tuple[Constant, ...]:
         Constant("MMA_K", 16, "depth of one MMA"),
         Constant("SMEM_ALIGNMENT", ALIGNMENT, "bytes: where the pattern of the widest swizzle begins anew"),
         Constant("TMA_ALIGNMENT", SM90A.tma_alignment, "bytes: strides of tensors are multiples of it"),
-        Constant("TMA_STRIDES", TMA_STRIDES, "bytes: strides of tensors are below", "2**40"),
+        Constant("MAX_STRIDE", TMA_STRIDES, "bytes: TMA takes strides of tensors below it", "2**40"),
     )
 
 
@@ -53,7 +53,7 @@ def _tile(s: Solution) -> list[Constant]:
     if a.cluster_n > 1:
         found.append(_constant("CLUSTER_N", a.cluster_n, "CTAs along N: they share tiles of A"))
     if a.group > 1:
-        found.append(_constant("GROUP", a.group, "clusters that walk together so that L2 serves them"))
+        found.append(_constant("GROUP", a.group, "clusters of one band of the raster, which share A and B in L2"))
     k_blocks = a.tile_k // 16
     if k_blocks > 1:
         found.append(_constant("K_BLOCKS", k_blocks, "MMAs along one stage", "TILE_K // MMA_K"))
@@ -156,11 +156,10 @@ def _subtiles(s: Solution) -> list[Constant]:
     return found
 
 
-def _interface(s: Solution) -> list[Constant]:
+def _edge(s: Solution) -> list[Constant]:
+    """The end of D along its contiguous mode, where fewer elements are left than TMA stores."""
     o, c, tma = s.output, s.computed, SM90A.tma_alignment
-    found = [_constant("AB_ALIGNMENT", tma // c.a.bytes, "in elements", "TMA_ALIGNMENT // AB_BYTES")]
-    if c.read:
-        found.append(_constant("C_ALIGNMENT", tma // c.read.bytes, "in elements", "TMA_ALIGNMENT // C_BYTES"))
+    found = []
     if o.subtile_stages:
         alignment = tma // c.d.bytes
         lines, name, what = (MMA_M, "MMA_M", "row") if c.d.major == "n" else (o.subtile_n, "SUBTILE_N", "column")
@@ -197,11 +196,11 @@ def _largest(s: Solution) -> list[Constant]:
     divisor = max(steps, a.cluster_m)
     beyond = {1: "", 2: ", and a step of the walk beyond", 3: ", and two steps of the walk beyond"}[steps]
     note, last = f"cluster tiles that 32 bits count{beyond}", "2**31 - 1"
-    found = [_constant("MOST_TILES", most_tiles(a), note, f"({last}) // {divisor}" if divisor > 1 else last)]
+    found = [_constant("MAX_TILES", most_tiles(a), note, f"({last}) // {divisor}" if divisor > 1 else last)]
     for mode, most in largest_extents(a).items():
         clustered = (a.cluster_m if mode == "M" else a.cluster_n) > 1
         unit = f"(TILE_{mode} * CLUSTER_{mode})" if clustered else f"TILE_{mode}"
-        found.append(_constant(f"LARGEST_{mode}", most, "of whole tiles", f"({last}) // {unit} * {unit}"))
+        found.append(_constant(f"MAX_{mode}", most, "of whole tiles", f"({last}) // {unit} * {unit}"))
     return found
 
 

@@ -53,11 +53,12 @@ def words(plan: Plan) -> dict[str, Any]:
         "uses_matrix_copies": any(types[name].bytes == 2 for name in in_shared if name in "cd"),
         "slots_are_reused": design.persistent or subtiles > design.subtile_stages,
         "edge": _edge(majors["d"]),
+        "contiguous": _listed([majors[name].upper() for name in matrices]),
         "layouts": [_layout(plan, name, majors[name]) for name in in_shared],
         "mapped": [_VIEWS[name] for name in in_shared],
         "boxes": {name: _boxes(name, majors[name], names) for name in ("a", "b")},
         "majors": {name: "K" if majors[name] == "k" else "MN" for name in ("a", "b")},
-        "buffers": [_buffer(buffer) for buffer in plan.main.buffers],
+        "buffers": [_buffer(buffer, _shapes(design)) for buffer in plan.main.buffers],
         "signature": bracketed(f"def {plan.entry}(", [*map(_parameter, plan.arguments), "stream"], "):"),
         "launched": bracketed(f"{plan.main.name}(", [value for value, _, _ in passed], ")", 8, ".launch("),
         "kernel_signature": bracketed(f"def {plan.main.name}(", [f"{name}: {kind}" for _, name, kind in passed], "):"),
@@ -69,6 +70,10 @@ def words(plan: Plan) -> dict[str, Any]:
         "store_atom": _matrix_copy("St", kernel["d"], design.subtile_n),
         "load_atom": _matrix_copy("Ld", kernel["c"], design.subtile_n) if c_argument else "",
     }
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def formula(chain: Sequence[Step]) -> str:
@@ -146,16 +151,17 @@ def _edge(major: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _buffer(buffer: Buffer) -> dict[str, str]:
-    """Return a buffer as a field of the struct: tensors have their layout's size, rings of barriers one per stage."""
+def _buffer(buffer: Buffer, shapes: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return a buffer as a field of the struct: tensors have their layout's shape, rings of barriers one per stage."""
     element = dtype(buffer.dtype)
     stages = {
         f"{ring}_{side}": count for ring, count in (("ab", "STAGES"), ("c", "C_STAGES")) for side in ("full", "empty")
     }
     if buffer.name in stages:
         return {"name": buffer.name, "type": f"cute.struct.MemRange[{element.dsl}, {stages[buffer.name]}]"}
-    size, alignment = f"cute.cosize({buffer.name}_layout)", "SMEM_ALIGNMENT"
-    if buffer.name not in "abcd":  # the scratch of an operation
+    if buffer.name in shapes:
+        size, alignment = " * ".join(extent for extent in shapes[buffer.name] if extent != "1"), "SMEM_ALIGNMENT"
+    else:  # the scratch of an operation
         size, alignment = str(buffer.bytes // element.bytes), str(buffer.alignment)
     return {"name": buffer.name, "type": f"cute.struct.Align[cute.struct.MemRange[{element.dsl}, {size}], {alignment}]"}
 
@@ -200,4 +206,6 @@ def _matrix_copy(direction: str, matrix: Mapping[str, str], columns: int) -> str
 
 def _step(step: Step) -> dict[str, Any]:
     operands = [{"kind": o.kind, "local": o.name, "argument": argument} for o, argument in step.arguments]
-    return {"op": step.op, "scratch": step.scratch, "guard": _guard(step), "operands": operands}
+    # A sum or a product says itself what it computes.
+    named = not re.fullmatch(r"x = [\w .*+-]+", step.op.code.strip())
+    return {"op": step.op, "named": named, "scratch": step.scratch, "guard": _guard(step), "operands": operands}
