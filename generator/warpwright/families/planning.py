@@ -59,6 +59,28 @@ class Target:
     predict: Predict
     resolved: Callable[[Plan], Mapping[str, Any]]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plan", _once(self.plan))
+
+
+#: As many as a sweep may have.
+_KEPT = 10_000
+
+
+def _once(plan: Callable[[Point], Plan]) -> Callable[[Point], Plan]:
+    """Plan each point once: `where` asks what `auto` became, and then the exploration plans the same points."""
+    known: dict[int, tuple[Point, Plan]] = {}  # a point that is kept here keeps its number
+
+    def planned(point: Point) -> Plan:
+        found = known.get(id(point))
+        if found is None:
+            if len(known) >= _KEPT:
+                known.clear()
+            found = known[id(point)] = point, plan(point)
+        return found[1]
+
+    return planned
+
 
 def _no_conflict(kernel: Any) -> None:
     return None
