@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -22,6 +24,7 @@ from warpwright.record import folders_in
 from warpwright.resources import configs
 
 ROOT = Path(__file__).resolve().parents[2]
+UPDATE = os.environ.get("WARPWRIGHT_GOLDEN") == "update"  # read before any test changes the environment
 
 
 class _Tensor(HostTensor):
@@ -65,3 +68,26 @@ def test_shipped_configurations_and_pages_are_all_named() -> None:
         assert path.name in text, path
     points = len(pipeline.load("gemm_sm90")[0].points())
     assert f"`configs/gemm_sm90.yaml` | {points} variants" in text
+
+
+def test_what_is_told_as_measured_is_what_the_ledger_has() -> None:
+    """To renew the table: WARPWRIGHT_GOLDEN=update pytest tests/cli/test_readme.py"""
+    measured: dict[tuple[str, ...], str] = {}
+    for line in map(json.loads, (ROOT / "out" / "ledger" / "quickstart.jsonl").read_text().splitlines()):
+        if line.get("method") == "benchmarked":
+            _, _, tile, cluster, stages, consumers = line["label"].split("-")
+            schedule = {"coop2": "cooperative", "ping2": "pingpong"}[consumers]
+            cells = [f"{p['speed']:.0f} ({p['peer']['ratio']:.2f})" for p in line["figures"]["problems"]]
+            measured[tile, cluster[1:], schedule, stages[1:]] = " | ".join(cells)
+    readme = ROOT / "README.md"
+    text = readme.read_text()
+    rows = [tuple(row.split(" | ")) for row in re.findall(r"^\| (\d+x\d+x\d+ \| .*) \|$", text, re.MULTILINE)]
+    assert {row[:4] for row in rows} == measured.keys()
+    for row in rows:
+        was, is_now = " | ".join(row), " | ".join([*row[:4], measured[row[:4]]])
+        if UPDATE:
+            text = text.replace(was, is_now)
+        else:
+            assert was == is_now
+    if UPDATE:
+        readme.write_text(text)

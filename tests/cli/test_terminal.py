@@ -79,6 +79,21 @@ def test_progress_without_a_terminal_is_silent_when_quick(capsys: pytest.Capture
     assert capsys.readouterr() == ("", "")
 
 
+def test_the_time_left_counts_from_the_first_that_is_done(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = iter([0, 33, 33.5, 53, 60, 61])  # the start, then the end of each: the first ones bear the imports
+    monkeypatch.setattr("warpwright.cli.terminal.time.monotonic", lambda: next(now))
+    with progress("building", 5) as step:
+        for _ in range(5):
+            step()
+    assert capsys.readouterr().err.splitlines() == [
+        "building: 1 of 5, 0:33 so far",  # nothing to go by yet
+        "building: 3 of 5, 0:53 so far, about 0:20 left",
+        "building: 4 of 5, 1:00 so far, about 0:09 left",
+    ]
+
+
 def test_what_a_compiler_or_a_file_from_elsewhere_says_cannot_steer_the_terminal() -> None:
     coloured = "\x1b[31merror:\x1b[0m\x1b[K x\x1b]0;title\x07 \x1b[2Jy\r\x08\tz\nw"
     assert printable(coloured) == "error: x y\tz\nw"

@@ -38,6 +38,7 @@ def test_what_was_built_is_the_ledger_s(cli: Cli, out: Path, ledger: Path) -> No
     first, second = folders_in(out / "small")
     assert f"{first.path.name}: kernel.py, kernel.cubin, kernel.so, kernel.o" in done.stdout
     assert second.path.name in done.stdout
+    assert f"2 of 2 variants are what {ledger} speaks of" in done.stderr
     assert "host code of kernel.so and kernel.o is not covered" in done.stderr
     assert list(cubins_in((first.path / "kernel.so").read_bytes())) == [(first.path / "kernel.cubin").read_bytes()]
 

@@ -431,7 +431,8 @@ def test_the_nearest_value_of_any_violation_would_do(seed):
 
 
 @pytest.mark.parametrize(
-    ("value", "legal", "nearest"), [(6, (4, 8), 4), (7, (4, 8), 8), (1, (), "nothing, as long as the rest stays")]
+    ("value", "legal", "nearest"),
+    [(6, (4, 8), 4), (7, (4, 8), 8), (1, (), "change another field: beside the rest, no value of this one is legal")],
 )
 def test_nearest_of(value, legal, nearest):
     assert nearest_of(value, legal) == nearest

@@ -198,6 +198,11 @@ CASES = [
         {19: "  - tile.mm < 3"},
         [(19, "where[0]", "tile.mm < 3", "no field is named tile.mm", "tile.m")],
     ),
+    (
+        "what a plan makes",
+        {19: "  - shared_memory < 3"},
+        [(19, "where[0]", "shared_memory < 3", "there are kernel.family, kernel.arch, ", "")],
+    ),
     ("subtree in where", {19: "  - tile < 3"}, [(19, "where[0]", "tile < 3", "no field is named tile", "tile.n")]),
     ("syntax of where", {19: "  - tile.m <"}, [(19, "where[0]", "tile.m <", "not an expression", "")]),
     ("assignment", {19: "  - tile.m = 64"}, [(19, "where[0]", "tile.m = 64", "== compares", "")]),

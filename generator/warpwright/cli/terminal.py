@@ -156,16 +156,19 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
             yield lambda: bar.update(task, advance=1)
         return
     started = last = time.monotonic()
+    first = 0.0
     done = 0
 
     def step() -> None:
-        nonlocal done, last
+        nonlocal done, last, first
         done += 1
         now = time.monotonic()
-        if now - last > _QUIET_SECONDS:
+        first = first or now  # those that start together bear what is done once: imports, for one
+        if now - last > _QUIET_SECONDS and done < total:
             last = now
-            left = (now - started) / done * (total - done)
-            say(f"{title}: {done} of {total}, {_clock(now - started)} so far, about {_clock(left)} left")
+            left = (now - first) / (done - 1) * (total - done) if done > 1 else 0.0
+            about = f", about {_clock(left)} left" if done > 1 and now - first > _QUIET_SECONDS else ""
+            say(f"{title}: {done} of {total}, {_clock(now - started)} so far{about}")
 
     yield step
 

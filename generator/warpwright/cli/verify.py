@@ -46,7 +46,8 @@ def verify(
         for each in found:
             typer.echo(f"{each.name}: {'; '.join(each.wrong) if each.wrong else ', '.join(each.files)}")
     bad = sum(bool(each.wrong) for each in found)
-    say(f"{count(len(found), 'variant')}, {bad} not what {against} speaks of", style="red" if bad else "green")
+    told = f"{len(found) - bad} of {count(len(found), 'variant')} {'is' if len(found) - bad == 1 else 'are'}"
+    say(f"{told} what {against} speaks of", style="red" if bad else "green")
     say("the host code of kernel.so and kernel.o is not covered by a ledger: `warpwright run CONFIG` builds your own")
     raise typer.Exit(1 if bad else 0)
 

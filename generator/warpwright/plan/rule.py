@@ -59,5 +59,5 @@ class RuleSet(Generic[T]):
 
 def nearest_of(value: int, legal: Iterable[int]) -> int | Advice:
     """Return the legal value nearest to `value` (the smaller of two), or advice where nothing is legal."""
-    none = Advice("nothing, as long as the rest stays")
+    none = Advice("change another field: beside the rest, no value of this one is legal")
     return min(legal, key=lambda candidate: (abs(candidate - value), candidate), default=none)

@@ -130,7 +130,8 @@ class _Names(ast.NodeTransformer):
             names = [short(path) for path in self.fields.paths if _full(path, self.fields)]
             told = elsewhere.field_for(self.fields, name)
             near = short(told) if told in self.fields.paths else "" if " " in told else nearest_name(name, names)
-            rule = f"no field is named {shortened(name)}" + (f": {told}" if " " in told else "")
+            known = "" if near in names else f"; there are {', '.join(names)}"
+            rule = f"no field is named {shortened(name)}" + (f": {told}" if " " in told else known)
             raise PredicateError(self.text, rule, near if near in names else "")
         return ast.Name(id=path, ctx=ast.Load())
 
