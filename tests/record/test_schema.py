@@ -97,6 +97,9 @@ WRONG: list[tuple[str, str, str, Any, str]] = [
     ("benchmarked", "correct", "problems.0.peer.ratio", 2.0, "peer.ratio is 2.0: that of the medians is 0.9508"),
     ("benchmarked", "correct", "problems.0.peer.tie", 0, "problems.0.peer.tie is 0: it must be a valid boolean"),
     ("benchmarked", "correct", "problems.0.speed", 0.0, "figures.problems.0.speed is 0.0: it must be greater than 0"),
+    ("benchmarked", "correct", "problems.0.peer.sustained_ratio", 0.908, "that of the medians is 0.9090"),
+    ("benchmarked", "correct", "problems.0.peer.sustained_ratio", ..., "that of the medians is 0.9090"),
+    ("benchmarked", "correct", "problems.0.peer.sustained_us", ..., "there are not two medians to compare"),
     ("benchmarked", "correct", "problems.0.sustained_us", ..., "it is there if, and only if, sustained_us is"),
     ("benchmarked", "correct", "problems.0.problem", {}, "figures.problems.0.problem is {}: it has extents"),
 ]  # fmt: skip

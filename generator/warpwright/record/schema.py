@@ -14,7 +14,18 @@ from pydantic import ValidationError
 
 from warpwright.frozen import Frozen
 from warpwright.protocols import LARGEST_RATIO, PROTOCOLS
-from warpwright.record.forms import DYNAMIC, SIZES, Benchmarked, Built, Compared, Emulated, Gpu, Timing, Validated
+from warpwright.record.forms import (
+    DYNAMIC,
+    SIZES,
+    Benchmarked,
+    Built,
+    Compared,
+    Emulated,
+    Gpu,
+    Summary,
+    Timing,
+    Validated,
+)
 from warpwright.record.wrong import ABSENT, SchemaError
 
 __all__ = ["check_figures", "check_form", "check_gpu", "check_protocol", "check_timing"]
@@ -139,19 +150,29 @@ def _benchmarked(status: str, found: Benchmarked) -> None:
 def check_timing(timing: Timing, path: str) -> None:
     """Raise SchemaError unless the figures of one problem agree with each other."""
     _want(f"{path}.problem", {}, bool(timing.problem), "it has extents")
+    both = (timing.sustained_us is None) == (timing.sustained_speed is None)
+    _want(f"{path}.sustained_speed", timing.sustained_speed, both, "it is there if, and only if, sustained_us is")
     told = {"cold_us": timing.cold_us, "sustained_us": timing.sustained_us}
     if timing.peer:
         told |= {"peer.cold_us": timing.peer.cold_us, "peer.sustained_us": timing.peer.sustained_us}
-        theirs, mine, ratio = timing.peer.cold_us.median, timing.cold_us.median, timing.peer.ratio
-        rounding = 1e-4 + theirs / mine * 1e-3 * (1 / theirs + 1 / mine)  # medians to three digits, the ratio to four
-        near = abs(theirs / mine - ratio) <= rounding
-        _want(f"{path}.peer.ratio", ratio, near, f"that of the medians is {theirs / mine:.4f}")
+        peer = timing.peer
+        _ratio(f"{path}.peer.ratio", peer.ratio, peer.cold_us, timing.cold_us)
+        _ratio(f"{path}.peer.sustained_ratio", peer.sustained_ratio, peer.sustained_us, timing.sustained_us)
     for name, summary in told.items():
         if summary:
             rising = summary.p5 <= summary.median <= summary.p95 <= summary.p99
             _want(f"{path}.{name}", summary, rising, "p5, median, p95 and p99 rise")
-    both = (timing.sustained_us is None) == (timing.sustained_speed is None)
-    _want(f"{path}.sustained_speed", timing.sustained_speed, both, "it is there if, and only if, sustained_us is")
+
+
+def _ratio(where: str, ratio: float | None, peer: Summary | None, own: Summary | None) -> None:
+    """What the ratio of two medians must be; none where there are not two."""
+    if peer is None or own is None:
+        _want(where, ratio, ratio is None, "there are not two medians to compare")
+        return
+    theirs, mine = peer.median, own.median
+    rounding = 1e-4 + theirs / mine * 1e-3 * (1 / theirs + 1 / mine)  # medians to three digits, the ratio to four
+    near = ratio is not None and abs(theirs / mine - ratio) <= rounding
+    _want(where, ratio, near, f"that of the medians is {theirs / mine:.4f}")
 
 
 def _right(ratio: float | str, elements: int) -> None:
