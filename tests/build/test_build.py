@@ -85,9 +85,9 @@ def test_second_run_does_no_work(
     stamps = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
     seen: list[tuple[int, int]] = []
     imported = set(sys.modules)
-    start = time.monotonic()
+    start = time.process_time()  # not the clock: the machine may be busy with something else
     second = build(jobs, 2, lambda done, total, artifact: seen.append((done, total)), cache=Cache(tmp_path / "empty"))
-    assert time.monotonic() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert second == first
     assert seen == [(i + 1, 100) for i in range(100)]
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == stamps
@@ -168,13 +168,13 @@ def test_failures_stay_their_own(plan: Plan, source: str, tmp_path: Path, shared
         (tmp_path / "syntax").mkdir(exist_ok=True)
         (tmp_path / "syntax" / stale).write_text("of an earlier source")
     finished: list[int] = []
-    outcomes = build(jobs, 2, lambda done, total, _: finished.append(done), timeout=4.0, cache=shared_cache)
+    outcomes = build(jobs, 2, lambda done, total, _: finished.append(done), timeout=8.0, cache=shared_cache)
     artifacts = dict(zip(sources, outcomes, strict=True))
     assert finished == list(range(1, len(jobs) + 1))
     assert artifacts["sound"].status is None
     undone = {name: artifacts.pop(name) for name in ("hang", "gone", "killed", "full")}
     assert {name: outcome.why for name, outcome in undone.items()} == {
-        "hang": "the compile was not done after 4 s and was ended",
+        "hang": "the compile was not done after 8 s and was ended",
         "gone": "the compiled files could not be read: [Errno 2] No such file or directory: 'kernel.ptx'",
         "killed": "the compiler process died by SIGKILL",
         "full": "OSError: [Errno 28] No space left on device",

@@ -233,3 +233,23 @@ def test_a_device_or_a_pipe_is_refused_at_once_and_named(
         assert target in result.stderr
     result = cli("verify", "quickstart", "--against", "pipe")
     assert (result.exit_code, "it is a pipe" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["plan", "run", "show", "explain", "list"])
+def test_a_folder_of_configurations_is_named_as_one(
+    cli: Cli, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.yaml").touch()
+    result = cli(command, "mine")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "mine: a folder in which no variant is recorded; name a configuration, a file of it" in result.stderr
+
+
+def test_a_configuration_is_no_program(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("version: 1\n")
+    result = cli("check", path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{path}: a configuration, not a Python program; `warpwright run {path}`" in " ".join(result.stderr.split())

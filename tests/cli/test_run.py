@@ -81,9 +81,9 @@ def test_a_hundred_recorded_variants_take_no_time(cli: Cli, tmp_path: Path) -> N
         "  design.cluster: [{m: 1, n: 1}, {m: 2, n: 1}, {m: 1, n: 2}, {m: 2, n: 2}]\n"
     )
     assert cli("generate", config, "-o", tmp_path / "out").exit_code == 0
-    started = time.perf_counter()
+    started = time.process_time()  # not the clock: the machine may be busy with something else
     result = cli("generate", config, "-o", tmp_path / "out")
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
     assert len(result.stdout.splitlines()) == 100
 
 

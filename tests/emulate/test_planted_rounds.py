@@ -83,16 +83,15 @@ def test_the_last_band_s_width(plant: Planter, new: str, case: str) -> None:
 def test_rows_beyond_those_of_the_walk(plant: Planter) -> None:
     found = cases(plant, gemm_plan(SMALL), ("return m_tile, n_tile, batch", "return m_tile % 4096, n_tile, batch"))
     assert found == {"most_along"}
-    first = "along(bias_m_vector, 0, m_tile * MMA_M,"
+    first = "broadcast(bias_m_vector, 0, m_tile * MMA_M,"
     assert cases(plant, gemm_plan(BIAS), (first, first.replace("MMA_M", "MMA_M % 65536"))) == {"most_along"}
 
 
 def test_more_than_32_tiles_of_one_cta(plant: Planter) -> None:
     """Where tiles are small; of large ones a GPU computes as many."""
-    loop = "        cluster_tile = first_tile\n        while cluster_tile < cluster_tiles:\n"
-    few = loop.replace("first_tile\n", "first_tile\n        left = Int32(32)\n").replace(":\n", " and left > 0:\n")
-    edit = (loop, f"{few}            left -= 1\n")
-    assert cases(plant, gemm_plan(SMALL), edit) == {"walk"}
+    loop = "cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1)"
+    few = loop.replace("cluster_tiles", "Int32(cutlass.min(Int64(cluster_tiles), first_tile + Int64(32) * tile_step))")
+    assert cases(plant, gemm_plan(SMALL), (loop, few)) == {"walk"}
 
 
 def test_a_copy_s_whole_rounds_and_long_walks(plant: Planter) -> None:

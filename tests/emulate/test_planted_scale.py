@@ -81,7 +81,7 @@ def test_another_walk_and_a_grid_without_limit_are_degraded(plant: Planter) -> N
         (f"    {BATCH}\n", f"    {BATCH}\n    rest = cluster_tile % per_batch\n"),
         ("return m_tile, n_tile, batch", "return rest // n_clusters, rest % n_clusters, batch"),
     )
-    assert (walk.status, [each.rule for each in walk.differences]) == ("degraded", ["the walk over the tiles"])
+    assert (walk.status, {each.rule for each in walk.differences}) == ("degraded", {"the walk over the tiles"})
     grid = plant.planted(plan, ("grid=(cutlass.min(cluster_tiles, max_clusters), 1, 1)", "grid=(cluster_tiles, 1, 1)"))
     assert (grid.status, grid.diagnosis) == ("degraded", "")
 

@@ -15,6 +15,13 @@ WORDS = [
     ({10: "  epilogue: [gelu]"}, "kernel.epilogue[0]", "gelu", "", ": gelu is gelu_erf or gelu_tanh"),
     ({10: "  epilogue: [bias]"}, "kernel.epilogue[0]", "bias", "", ": bias is bias_m or bias_n"),
     ({10: "  epilogue: [{op: GELU}]"}, "kernel.epilogue[0].op", "GELU", "", ": GELU is gelu_erf or gelu_tanh"),
+    (
+        {9: "  d: {dtype: f16, major: row}"},
+        "kernel.d.major",
+        "row",
+        "",
+        ": it names the contiguous mode: row-major A is k",
+    ),
     ({10: "  epilogue: [swish]"}, "kernel.epilogue[0]", "swish", "silu", ""),
     ({10: "  epilogue: [residual]"}, "kernel.epilogue[0]", "residual", "beta_c", ""),
     ({10: "  epilogue: [sigmoid]"}, "kernel.epilogue[0]", "sigmoid", "", "an operation of your own is one file"),
@@ -81,7 +88,12 @@ def test_every_word_leads_to_something(family):
 
 def test_every_word_for_a_value_is_one_or_says_why():
     fields = Fields("gemm")
-    of = {"dtype": ("kernel", "d", "dtype"), "arch": ("kernel", "arch"), "epilogue": ("kernel", "epilogue", 0)}
+    of = {
+        "dtype": ("kernel", "d", "dtype"),
+        "arch": ("kernel", "arch"),
+        "epilogue": ("kernel", "epilogue", 0),
+        "major": ("kernel", "a", "major"),
+    }
     for table, words in _VALUES.items():
         choices = fields.choices(of[table])
         assert choices

@@ -155,7 +155,7 @@ def test_refused_when_loaded(text):
     with pytest.raises(PredicateError) as caught:
         Predicate(text, FIELDS)
     assert caught.value.rule.isprintable()
-    assert len(caught.value.rule) < 400
+    assert len(caught.value.rule) < 600  # it may list all fields
 
 
 @pytest.mark.parametrize(("text", "rule"), [

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from warpwright.cli.app import TIMELINE, JsonOption, app, file_to_write
+from warpwright.cli.completion import SUFFIXES
 from warpwright.cli.terminal import count, print_json, print_table, say, status_style
 from warpwright.errors import UserError
 from warpwright.kinds import not_a_file
@@ -60,6 +61,10 @@ def check(
     why = not_a_file(program)
     if why:
         raise UserError(f"{program}: {why}; give a Python program that launches CuTe-DSL kernels")
+    if program.suffix in SUFFIXES:
+        raise UserError(
+            f"{program}: a configuration, not a Python program; `warpwright run {program}` emulates its variants"
+        )
     if trace is not None:
         file_to_write(trace, TIMELINE)
     options = {

@@ -254,6 +254,8 @@ def _pick(tail: str, out: Path, config: str = "", typed: str = "") -> Folder:
         lines = [f"  {folder.path.parent.name}/{folder.path.name}" for folder in hits[:_LISTED]]
         lines += [f"  and {len(hits) - _LISTED} more"] * (len(hits) > _LISTED)
         raise UserError("\n".join([f"{typed}: {len(hits)} variants fit; name one:", *lines]))
+    if Path(typed).is_dir():
+        raise UserError(f"{typed}: a folder in which no variant is recorded; name a configuration, a file of it")
     if not folders:
         raise UserError(f"{typed}: no variant is recorded in {out / config}; `warpwright run CONFIG` makes some")
     shipped = [path.stem for path in resources.configs().glob("*.yaml")]

@@ -31,6 +31,7 @@ _OLDER = "it is older than Hopper, whose TMA and asynchronous MMA every kernel h
 _NEWER = "no family is planned for it yet (the emulator executes sm_100a)"
 _OWN = "an operation of your own is one file: docs/epilogue.md"
 _MMA = "no MMA of that type is planned yet"
+_MAJOR = "it names the contiguous mode: row-major A is k, B and D are n; column-major A and D are m, B is k"
 #: By the last key of a field: words, and the value or the reason for which there is none.
 _VALUES: Mapping[str, Mapping[str, str]] = {
     "dtype": {
@@ -47,6 +48,9 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("sm_100", "sm_100a", "sm_100f", "sm100", "sm100a", "sm_103", "sm_103a", "sm_110a"), _NEWER),
         **dict.fromkeys(("sm_120", "sm_120a", "sm120", "sm_121a", "blackwell", "b100", "b200", "gb200"), _NEWER),
     },
+    "major": dict.fromkeys(
+        ("row", "col", "column", "row_major", "col_major", "column_major", "rowmajor", "colmajor"), _MAJOR
+    ),
     "epilogue": {
         "swish": "silu",
         **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_approximate", "gelu_pytorch_tanh"), "gelu_tanh"),
@@ -119,7 +123,7 @@ def told_of_value(fields: Fields, path: Path, value: Any) -> str:
         return f": {shortened(value)} is {' or '.join(meant)}"
     found = _value(path, value)
     if found and " " in found:
-        return f": {shortened(value)} is not offered, {found}" if found != _OWN else f": {found}"
+        return f": {found}" if found in (_OWN, _MAJOR) else f": {shortened(value)} is not offered, {found}"
     return ""
 
 
