@@ -15,7 +15,21 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Cli
 
 COMMANDS = (
-    *("run", "new", "plan", "explain", "rules", "schema", "generate", "build", "emulate", "check", "validate", "bench"),
+    *(
+        "run",
+        "new",
+        "plan",
+        "explain",
+        "advise",
+        "rules",
+        "schema",
+        "generate",
+        "build",
+        "emulate",
+        "check",
+        "validate",
+        "bench",
+    ),
     *("list", "show", "clean", "bundle", "import", "verify", "ledger", "doctor", "ci"),
 )
 

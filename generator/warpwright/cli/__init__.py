@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import sys
 
-from warpwright.cli import bundle, check, ci, clean, doctor, emulate, explore, ledger, listing, records, run, verify
+from warpwright.cli import (
+    advise,
+    bundle,
+    check,
+    ci,
+    clean,
+    doctor,
+    emulate,
+    explore,
+    ledger,
+    listing,
+    records,
+    run,
+    verify,
+)
 from warpwright.cli.app import app
 
 __all__ = ["app", "main"]
 
 # Importing a module registers its commands.
-_COMMANDS = (run, emulate, check, explore, listing, records, clean, bundle, verify, ledger, ci, doctor)
+_COMMANDS = (run, emulate, check, explore, advise, listing, records, clean, bundle, verify, ledger, ci, doctor)
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from warpwright.errors import UserError
 if TYPE_CHECKING:
     from warpwright.frozen import Frozen
 
-__all__: list[str] = []
+__all__ = ["extents_from"]
 
 _FAMILIES = f"The kernel family: {', '.join(families.NAMES)}."
 
@@ -129,7 +129,7 @@ def explain(
     from warpwright.plan.explanation import explain as explain_plan
 
     plan, default = find_plan(point, out)
-    extents = default if problem is None else _extents(problem, families.family(plan.family).problem)
+    extents = default if problem is None else extents_from(problem, families.family(plan.family).problem)
     if as_json:
         predicted = families.target(plan.family, plan.arch).predict(plan, extents) if plan.legal else None
         print_json({"plan": plan, "legal": plan.legal, "problem": extents, "predicted": predicted})
@@ -138,7 +138,7 @@ def explain(
     raise typer.Exit(0 if plan.legal else 1)
 
 
-def _extents(text: str, model: type[Frozen]) -> dict[str, int]:
+def extents_from(text: str, model: type[Frozen]) -> dict[str, int]:
     """Read a problem's extents in the order of the family's fields; one with a default may be left out at the end."""
     fields = model.model_fields
     shown = ",".join(name.upper() if field.is_required() else f"[{name.upper()}]" for name, field in fields.items())

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from warpwright.pipeline import Exploration, Variant
     from warpwright.plan.types import Plan
 
-__all__ = ["explore", "find_folder", "find_folders", "find_plan", "find_variants", "obsolete", "recorded"]
+__all__ = ["explore", "find_folder", "find_folders", "find_plan", "find_plans", "find_variants", "obsolete", "recorded"]
 
 _LISTED = 20
 #: Letters from which on a text can be the head of an identity, and digits from which on a number can be one.
@@ -170,6 +170,18 @@ def find_plan(text: str, out: Path) -> tuple[Plan, Mapping[str, int]]:
     except PlanError as error:
         raise UserError(f"{folder.path}: {error}") from None
     return plan, extents_of(plain(family(plan.family).bench[0]))
+
+
+def find_plans(text: str, out: Path) -> tuple[list[tuple[Plan, Folder]], Mapping[str, int]]:
+    """Return the plans that `text` means, all of a configuration or one, each with its folder, there or not; and the
+    extents of the problem to look at them for. UserError when `text` means none."""
+    typed = _read(text, out)
+    if (typed.configuration and typed.orphaned) or not typed.configuration:
+        plan, extents = find_plan(text, out)
+        return [(plan, find_folder(text, out))], extents
+    exploration = explore(text, out)
+    plans = [(variant.plan, variant.folder) for variant in exploration.variants]
+    return plans, extents_of(exploration.spec.bench["problems"][0])
 
 
 def recorded(out: Path, config: str = "") -> list[Folder]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from warpwright.archs import H200, Arch, Device
 from warpwright.frozen import Frozen
+from warpwright.plan.phases import Phases
 from warpwright.plan.prediction import Prediction
 from warpwright.plan.rule import Rule
 from warpwright.plan.types import Plan
@@ -41,6 +42,12 @@ class Predict(Protocol):
     def __call__(self, plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Prediction: ...
 
 
+class SplitIntoPhases(Protocol):
+    """Tells what loading and computing a stage take, in the terms of the same target's prediction."""
+
+    def __call__(self, plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Phases: ...
+
+
 @dataclass(frozen=True)
 class Target:
     """A family on one arch.
@@ -49,6 +56,7 @@ class Target:
     words: what the template needs beside the plan itself, read off the plan alone.
     resolved: what each choice that a design may leave to the plan (`auto`) became, by its path in a file
     (`design.stages`); of a subtree a mapping, or the word that stands for it.
+    phases: what `advise` asks; without it, it knows of a kernel's time and nothing of its phases.
     """
 
     arch: Arch
@@ -58,6 +66,7 @@ class Target:
     words: Callable[[Plan], Mapping[str, object]]
     predict: Predict
     resolved: Callable[[Plan], Mapping[str, Any]]
+    phases: SplitIntoPhases | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plan", _once(self.plan))

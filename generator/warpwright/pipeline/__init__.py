@@ -11,9 +11,10 @@ all its work done must start at once.
 
 from warpwright.pipeline.advance import STEPS, Observer, Silent, advance
 from warpwright.pipeline.exploration import Exploration, Variant, chosen, exit_code, load, plan
-from warpwright.pipeline.judging import judge_folder, ledger_files, ledger_lines, ledgers, subject_of
+from warpwright.pipeline.judging import HEAD, judge_folder, ledger_files, ledger_lines, ledgers, subject_of
 
 __all__ = [
+    "HEAD",
     "STEPS",
     "Exploration",
     "Observer",

@@ -20,7 +20,7 @@ from warpwright.families.copy.workload.design import CopyDesign, chunks
 from warpwright.plan.prediction import Prediction
 from warpwright.plan.types import Plan
 
-__all__ = ["predict"]
+__all__ = ["LANES", "LOADED_RATE", "LOAD_LATENCY", "dram_rate", "predict", "slice_clocks"]
 
 #: Seconds from asking for a chunk until its bytes begin to flow, where little else is on its way.
 LOAD_LATENCY = 0.56e-6
@@ -35,11 +35,24 @@ _LARGE_BYTES = 4096
 _PER_ELEMENT, _PER_VECTOR = 2.5, 2
 #: Clocks in which a warp waits for its barrier, signals, and issues its store; four warps of an SM do so at once.
 _PER_SLICE = 80
-_SCHEDULERS, _LANES = 4, 32
+_SCHEDULERS, LANES = 4, 32
 
 
 def _ceil(a: int, b: int) -> int:
     return -(-a // b)
+
+
+def dram_rate(plan: Plan, sharing: int, device: Device = H200) -> float:
+    """Return the bytes per second that DRAM moves, where `sharing` CTAs work on each SM."""
+    d: CopyDesign = plan.design
+    wide = max(dtype(plan.kernel[name]["dtype"]).bytes for name in "xy")
+    large = _LOST_TO_LARGE if d.stage_elements * wide > _LARGE_BYTES else 0
+    return device.dram_bytes_per_second / (1 + _LOST + large + (_LOST_TO_TMA * sharing if d.slots else 0))
+
+
+def slice_clocks(elements: int, wide_bytes: int) -> float:
+    """Return the clocks in which one warp waits for so many elements, scales and stores them."""
+    return elements * (_PER_ELEMENT + _PER_VECTOR * wide_bytes / 16) / LANES + _PER_SLICE
 
 
 def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Prediction:
@@ -61,12 +74,10 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
         # x comes and is read, and y likewise where it leaves through shared memory.
         "shared memory": e * (2 * x + (2 * y if d.slots else 0)) / device.shared_bytes_per_clock,
         "load latency": load / in_flight,
-        "instructions": e * (_PER_ELEMENT + _PER_VECTOR * max(x, y) / 16) / (_SCHEDULERS * _LANES)
-        + d.consumer_warps * _PER_SLICE / _SCHEDULERS,
+        "instructions": d.consumer_warps * slice_clocks(d.slice_elements, max(x, y)) / _SCHEDULERS,
     }
     on_sm = rounds * sharing * max(clocks.values()) / device.hertz
-    lost = _LOST + (_LOST_TO_LARGE if e * max(x, y) > _LARGE_BYTES else 0) + (_LOST_TO_TMA * sharing if d.slots else 0)
-    rate = device.dram_bytes_per_second / (1 + lost)
+    rate = dram_rate(plan, sharing, device)
     dram = n * (x + y) / rate
     seconds = max(on_sm, dram) + device.launch_seconds
     share = rate / device.sms  # bytes per second that DRAM has for an SM

@@ -9,7 +9,7 @@ from warpwright.archs import SM90A
 from warpwright.families.copy.sm_90a.solution import LANES, VECTOR_BYTES, Solution
 from warpwright.plan.rule import Advice, Finding, RuleSet
 
-__all__ = ["RULES"]
+__all__ = ["OVERHEAD", "RULES"]
 
 RULES: RuleSet[Solution] = RuleSet()
 
@@ -17,7 +17,7 @@ RULES: RuleSet[Solution] = RuleSet()
 _MAX_WARPS = 32
 _MAX_SLOTS = 8
 #: Registers that a lane needs beside its vectors: addresses, counters, states. Of 33 kernels the most took 32.
-_OVERHEAD = 32
+OVERHEAD = 32
 
 
 @RULES.add("warps", "design.consumer_warps")
@@ -53,7 +53,7 @@ def _(s: Solution) -> Finding:
 @RULES.add("registers.vectors", "design.stage_bytes")
 def _(s: Solution) -> Finding:
     """a lane holds its share of a chunk, as x and as y, and 32 registers or more of addresses and states"""
-    room = s.entry_registers - _OVERHEAD
+    room = s.entry_registers - OVERHEAD
     if s.vector_registers <= room:
         return None
     each = s.vector * (s.computed.x_bytes + s.computed.y_bytes) // 4

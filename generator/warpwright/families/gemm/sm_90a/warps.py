@@ -9,7 +9,7 @@ from warpwright.families.gemm.sm_90a.asked import Asked
 from warpwright.families.gemm.sm_90a.tiles import WARPGROUP, Output, Tiles
 from warpwright.plan.memory import align_up
 
-__all__ = ["INSTRUCTION_OVERHEAD", "Warps", "warps"]
+__all__ = ["CONSUMER_OVERHEAD", "INSTRUCTION_OVERHEAD", "Warps", "warps"]
 
 #: Registers that a consumer thread needs beside its accumulators: addresses, descriptors, states, the converted
 #: subtile. 32 is what leaves M = 128, N = 208 legal at 240 registers, the largest split in use elsewhere; of some 600
