@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,7 +55,7 @@ def advise(
     out: OutOption = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether specialised warps are worth it, and how to choose them.
+    """Say whether specialised warps are worth it here, and how.
 
     From the plan and its predicted time, and from measured times where the folder or the ledger has some.
     Exit code: 0 there is a legal plan, 1 there is none.
@@ -83,11 +84,13 @@ def _rows(plans: Sequence[tuple[Plan, Folder]], extents: Mapping[str, int], out:
     """Advise of every legal plan."""
     from warpwright.plan.advice import advise as advise_plan
 
-    times = _measured([(plan, folder) for plan, folder in plans if plan.legal], extents, out)
-    return [
-        _Row(plan, advise_plan(plan, extents, seconds), mark)
-        for (plan, _), (seconds, mark) in zip([each for each in plans if each[0].legal], times, strict=True)
-    ]
+    legal = [(plan, folder) for plan, folder in plans if plan.legal]
+    labels = Counter(plan.label for plan, _ in legal)
+    rows = []
+    for (plan, folder), (seconds, mark) in zip(legal, _measured(legal, extents, out), strict=True):
+        name = plan.label if labels[plan.label] == 1 else folder.path.name
+        rows.append(_Row(plan, replace(advise_plan(plan, extents, seconds), label=name), mark))
+    return rows
 
 
 def _measured(

@@ -48,8 +48,8 @@ class Advice:
     launch_share: of the time, measured or else predicted. worth: None where that is not known. Where the family does
     not tell its phases, what stands below `reasons` is missing. load, compute: clocks of one stage by term. split:
     producer and consumer warps that the work asks for. needed_stages: the fewest that hide the latency (None: no ring
-    does); fitting_stages: the most that leave the CTAs per SM as they are. reserve: how much faster stages come than they are
-    used. gain: how much longer the fastest way without specialised warps takes, as a part.
+    does); fitting_stages: the most that leave the CTAs per SM as they are. reserve: how much faster stages come than
+    they are used. gain: how much longer the fastest way without specialised warps takes, as a part.
     """
 
     label: str
@@ -141,7 +141,9 @@ def _alternatives(kernel: KernelPlan, limits: Arch, phases: Phases, device: Devi
 
     work = -(-phases.pieces // device.sms)  # CTAs of an SM that have something to do
     threads = _WARP * phases.consumer_warps
-    for buffers in sorted({1, 2, phases.stages}):
+    fits, needed = _fitting(kernel, limits, phases), phases.needed(device, phases.resident)
+    hiding = needed if needed is not None and _shared(kernel, phases, needed) <= limits.shared_bytes else phases.stages
+    for buffers in sorted({1, 2, hiding, phases.stages}):
         rooms: tuple[int, ...] = (
             _room(limits, _shared(kernel, phases, buffers)),
             limits.registers // (threads * phases.registers),
@@ -152,8 +154,7 @@ def _alternatives(kernel: KernelPlan, limits: Arch, phases: Phases, device: Devi
         resident = max(1, min(rooms))
         seconds = phases.in_turn(device, buffers, resident)
         yield way(f"all warps load and compute, {_buffers(buffers)}", buffers, False, seconds, resident)
-    fits, needed = _fitting(kernel, limits, phases), phases.needed(device, phases.resident)
-    depths = {phases.stages - 1, phases.stages + 1, needed or 0, fits} - {phases.stages}
+    depths = {phases.stages - 1, phases.stages + 1, hiding, fits} - {phases.stages}
     for stages in sorted(depths):
         shared = _shared(kernel, phases, stages)
         resident = min(phases.resident, _room(limits, shared))

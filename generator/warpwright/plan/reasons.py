@@ -48,8 +48,8 @@ def _why_not(a: Advice, phases: Phases, without: Alternative, device: Device) ->
     waiting = phases.waiting(phases.stages, phases.resident)
     if deeper is not None and deeper.gain >= WORTH and waiting > phases.bound(device):
         gain = without.seconds / deeper.seconds - 1
-        but = f"with {deeper.name} it gains {gain:.0%}" if gain >= WORTH else f"{deeper.name} take {-gain:.0%} longer"
-        return f" with {_stages(phases.stages)}, too few to hide a load: {but}"
+        told = f"gains {gain:.0%}" if gain >= WORTH else f"takes as long as {_buffers(without)} that all warps load"
+        return f" with {_stages(phases.stages)}, too few to hide a load: with {deeper.name} it {told}"
     (load, _), (compute, _) = largest(a.load), largest(a.compute)
     if max(load, compute) >= _TENFOLD * min(load, compute):
         slow, fast = ("loading", "computing") if load > compute else ("computing", "loading")

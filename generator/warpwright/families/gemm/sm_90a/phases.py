@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from warpwright.archs import H200, Device
 from warpwright.dtypes import dtype
-from warpwright.families.gemm.sm_90a.prediction import LOAD_LATENCY, predict
+from warpwright.families.gemm.sm_90a import prediction
 from warpwright.families.gemm.sm_90a.tiles import WARPGROUP, WARPS
 from warpwright.families.gemm.sm_90a.warps import CONSUMER_OVERHEAD
 from warpwright.families.gemm.workload.design import GemmDesign
@@ -21,7 +21,7 @@ def phases(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pha
 
     Loading takes L2's bandwidth; computing takes the tensor cores, and shared memory, which they read and TMA writes.
     """
-    predicted = predict(plan, extents, device)
+    predicted = prediction.predict(plan, extents, device)
     d: GemmDesign = plan.design
     m, n, k, batches = (extents[mode] for mode in "MNKL")
     element = dtype(plan.kernel["a"]["dtype"]).bytes
@@ -44,7 +44,7 @@ def phases(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pha
             "reads of shared memory": stage_bytes / device.shared_bytes_per_clock if deep else 0.0,
         },
         both={term: clocks[term] for term in ("L2", "shared memory")},
-        latency=LOAD_LATENCY * device.hertz + stage_bytes / device.l2_bytes_per_clock if deep else 0.0,
+        latency=prediction.LOAD_LATENCY * device.hertz + stage_bytes / device.l2_bytes_per_clock if deep else 0.0,
         steps=waves * max(1, deep),
         exposed=waves * predicted.clocks["epilogue that nothing hides"],
         resident=1,
