@@ -38,7 +38,7 @@ COMMAND: Any = typer.main.get_command(app)
 #: `check` starts a program, `doctor` and `ci` look at the whole machine and the whole project.
 COMMANDS = sorted(set(COMMAND.commands) - {"check", "ci", "doctor"})
 #: What only tells changes nothing; what writes a file writes that one.
-READERS, WRITERS = {"plan", "explain", "rules", "list", "show", "verify"}, {"new", "schema"}
+READERS, WRITERS = {"plan", "explain", "advise", "rules", "list", "show", "verify"}, {"new", "schema"}
 JUNK = ("", " ", "-", "--", ":", "::", "small:", ":0", "small:0:0", "*", "[", "a" * 5000, "9" * 5000, "-1", "0", "1e9",
         "٣", "\udcff", "\n", "\x1b[31m", ".", "~", "small.yaml/x", "ledger", "out/ledger", "/dev/null", "/dev/full",
         "%s", "{0}", "nothing.yaml", "x.yaml", "1,1,1", "99999999999,1,1", "0x10", "registers>168", "measured<1us",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Commands with what they are given: CONFIG a good configuration, NAME one of its variants.
 GOOD = {
     **{name: (name, "CONFIG") for name in ("run", "plan", "generate", "build", "emulate", "ledger", "clean")},
-    **{name: (name, "NAME") for name in ("show", "explain")},
+    **{name: (name, "NAME") for name in ("show", "explain", "advise")},
     "list": ("list",),
     "rules": ("rules",),
     "schema": ("schema",),
@@ -219,7 +219,7 @@ def test_a_device_is_never_replaced_by_a_file(cli: Cli, tmp_path: Path) -> None:
 READ = {"bundle": ("--to", "b"), "verify": ("--against", "ledger")}
 
 
-@pytest.mark.parametrize("command", ["plan", "run", "show", "explain", "import", "check", *READ])
+@pytest.mark.parametrize("command", ["plan", "run", "show", "explain", "advise", "import", "check", *READ])
 def test_a_device_or_a_pipe_is_refused_at_once_and_named(
     cli: Cli, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,7 +65,7 @@ def test_a_configuration_by_file_by_name_and_by_folder(here: Path, text: str) ->
 
 def test_every_command_takes_an_index(cli: Cli, here: Path) -> None:
     name = folders_in(Path("out/small"))[1].path.name
-    for command in ("run", "build", "emulate", "generate", "plan", "explain", "show", "list"):
+    for command in ("run", "build", "emulate", "generate", "plan", "explain", "advise", "show", "list"):
         result = cli(command, "small:1")
         assert result.exit_code == 0, (command, result.stderr)
         assert "128x128x64" in result.stdout, command
@@ -105,7 +105,7 @@ def test_the_index_is_that_of_plan_whatever_only_leaves_out(cli: Cli, here: Path
     ],
 )
 def test_what_means_nothing_or_too_much_is_refused(cli: Cli, here: Path, text: str, says: str) -> None:
-    for command in ("run", "plan", "explain", "emulate", "show"):
+    for command in ("run", "plan", "explain", "advise", "emulate", "show"):
         result = cli(command, text)
         assert result.exit_code == 2
         assert says in result.stderr, (command, result.stderr)

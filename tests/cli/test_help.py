@@ -15,21 +15,8 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Cli
 
 COMMANDS = (
-    *(
-        "run",
-        "new",
-        "plan",
-        "explain",
-        "advise",
-        "rules",
-        "schema",
-        "generate",
-        "build",
-        "emulate",
-        "check",
-        "validate",
-        "bench",
-    ),
+    *("run", "new", "plan", "explain", "advise", "rules", "schema", "generate", "build", "emulate", "check"),
+    *("validate", "bench"),
     *("list", "show", "clean", "bundle", "import", "verify", "ledger", "doctor", "ci"),
 )
 

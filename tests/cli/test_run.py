@@ -181,8 +181,8 @@ def test_usage_errors_are_exit_2(
 @pytest.mark.parametrize(
     ("command", "target"),
     [
-        *((command, "quikstart.yaml") for command in ("run", "plan", "emulate", "explain", "show")),
-        *((command, "quikstart:0") for command in ("emulate", "explain")),
+        *((command, "quikstart.yaml") for command in ("run", "plan", "emulate", "explain", "advise", "show")),
+        *((command, "quikstart:0") for command in ("emulate", "explain", "advise")),
     ],
 )
 def test_a_file_that_is_not_there_is_said_so(cli: Cli, tmp_path: Path, command: str, target: str) -> None:
