@@ -18,7 +18,7 @@ import pytest
 from tests.families.copy.test_timings import from_label as copy_from_label
 from tests.families.gemm.test_timings import from_label as gemm_from_label
 from tests.families.timings import LEDGER
-from warpwright import pipeline
+from warpwright import pipeline, resources
 from warpwright.canonical import canonical_json, plain
 from warpwright.families.copy.sm_90a import prediction as of_copy
 from warpwright.families.gemm.sm_90a import prediction as of_gemm
@@ -117,6 +117,11 @@ def score(free: tuple[str, ...] | None) -> tuple[int, int, int]:
     return len(parts), sum(part == 1 for part in parts), sum(part <= 1.03 for part in parts)
 
 
+def by_chance(free: tuple[str, ...] | None) -> int:
+    """Of how many sweeps a point within 3 % is chosen, on average, by who chooses at random."""
+    return round(sum(statistics.mean(s.part(label) <= 1.03 for label in s.times) for s in sweeps(free)))
+
+
 def depths() -> tuple[int, int, int, int]:
     """Rings: in how many the depth that is asked for is among those timed, or a larger one is; in how many of them the
     least of these is within 3 % of the fastest. And how many shallower ones were timed beside them, and were slower."""
@@ -144,6 +149,19 @@ def anew() -> Iterator[None]:
 
 def test_how_often_the_best_point_is_chosen() -> None:
     assert {name: score(free) for name, free in SWEPT.items()} == CHOSEN
+
+
+def test_the_page_has_these_numbers() -> None:
+    page = (resources.checkout() or Path()) / "docs" / "advise.md"
+    rows = re.findall(
+        r"^\| .+? \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", page.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    due = [(*CHOSEN[name], by_chance(free)) for name, free in SWEPT.items()]
+    assert [tuple(map(int, row)) for row in rows] == due
+    rings, enough, shallower, slower = DEPTHS
+    told = " ".join(page.read_text(encoding="utf-8").split())
+    assert f"was enough in {enough} of {rings} sweeps" in told
+    assert f"of {shallower} shallower rings beside these {slower} were slower" in told
 
 
 def test_how_often_the_depth_that_is_asked_for_is_enough_and_less_is_not() -> None:

@@ -92,6 +92,9 @@ def test_what_a_stage_takes_with_and_without_a_ring() -> None:
     assert replace(TOY, exposed=3e6).overlapped(H200, 6, 1) == seconds(203)
     assert replace(TOY, most=2).overlapped(H200, 4, 1) == seconds(450)
     assert replace(TOY, read_bytes=4e12).overlapped(H200, 4, 1) == pytest.approx(4.0005 / 4 + 4e-6)
+    # DRAM takes 0.4 s, 600 clocks a stage; where 200 of them pass in each stage without loads, a load is due every 400.
+    slow = replace(TOY, read_bytes=1.6e12, written_bytes=0.0)
+    assert (slow.needed(H200, 1), replace(slow, exposed=2e8).needed(H200, 1)) == (1 + 2, 1 + 3)
     assert TOY.from_l2 == pytest.approx(0.8)
 
 

@@ -104,8 +104,9 @@ class Phases:
         return max((*self.load.values(), *self.compute.values(), *self.both.values()), default=0.0)
 
     def bound(self, device: Device) -> float:
-        """The same, with DRAM: what no ring is faster than."""
-        return max(self.throughput(), self._of_dram(self.read_bytes + self.written_bytes, device))
+        """The same, with DRAM, which goes on while nothing else does: a ring that is faster gains nothing."""
+        dram = (self.dram_seconds * device.hertz - self.exposed) / self.steps if self.steps else 0.0
+        return max(self.throughput(), dram)
 
     def waiting(self, stages: int, resident: int) -> float:
         """Clocks between two stages that come, where their latency sets the pace."""
