@@ -39,30 +39,36 @@ def told() -> Iterator[tuple[Plan, Mapping[str, int], Phases]]:
     for planned in plans():
         phases = target(planned.family, planned.arch).phases
         for sizes in extents(planned) if phases is not None else ():
-            yield planned, sizes, phases(planned, sizes)
+            found = phases(planned, sizes)
+            if found is not None:
+                yield planned, sizes, found
 
 
-def differences(wrong: Mapping[str, float] | None = None) -> list[float]:
-    """How far the phases' time is from the predicted one, as a part; `wrong` multiplies fields first."""
-    found = []
+def differences(wrong: Mapping[str, float] | None = None) -> dict[str, list[float]]:
+    """How far the phases' time is from the predicted one, as a part, by family; `wrong` multiplies fields first."""
+    found: dict[str, list[float]] = {}
     for planned, sizes, phases in told():
         factors = {name: factor * getattr(phases, name) for name, factor in (wrong or {}).items()}
         changed = replace(phases, **factors)
         seconds = changed.overlapped(H200, changed.stages, changed.resident)
-        found.append(abs(seconds / target(planned.family, planned.arch).predict(planned, sizes).seconds - 1))
+        predicted = target(planned.family, planned.arch).predict(planned, sizes).seconds
+        found.setdefault(planned.family, []).append(abs(seconds / predicted - 1))
     return found
 
 
 def test_the_phases_of_every_family_come_to_its_prediction() -> None:
     found = differences()
-    assert len(found) > 1000
-    assert max(found) < 1e-9
+    for name, each in found.items():
+        assert max(each) < (1e-9 if name in ("gemm", "copy") else 0.02), name
+    assert min(len(found["gemm"]), len(found["copy"])) > 300
 
 
 @pytest.mark.parametrize("field", ["latency", "steps", "exposed", "read_bytes", "written_bytes"])
 @pytest.mark.parametrize("factor", [0, 3])
 def test_phases_that_are_wrong_do_not(field: str, factor: int) -> None:
-    assert max(differences({field: factor})) > 0.01
+    found = differences({field: factor})
+    assert max(found["gemm"]) > 0.02
+    assert field == "exposed" or max(found["copy"]) > 0.02
 
 
 def test_the_stages_that_hide_a_load_are_those_that_the_prediction_tells() -> None:
@@ -77,6 +83,7 @@ def test_the_stages_that_hide_a_load_are_those_that_the_prediction_tells() -> No
         remark = re.search(r"takes (\d+) stages", " ".join(predicted.notes))
         if remark and chosen.phases is not None:
             phases = chosen.phases(planned, large[planned.family])
+            assert phases is not None
             assert phases.needed(H200, phases.resident) == int(remark[1]), planned.label
             compared += 1
     assert compared > 100

@@ -358,6 +358,35 @@ def test_what_was_measured_decides_and_scales_the_rest() -> None:
     assert near.why.startswith("100.5 us measured")
 
 
+def test_with_and_without_specialised_warps_of_one_sweep() -> None:
+    bare = [
+        replace(advised("c", 110, measured=104.0), specialised=False),
+        replace(advised("d", 120), specialised=False),
+    ]
+    roles = [advised("a", 100, measured=100.0), advised("b", 105)]
+    found = choose([*roles, *bare])
+    told = "100.0 us (measured) a, and without them 104.0 us (measured) c, +4.0%"
+    assert (found.worth, found.compared) == (True, f"specialised warps are worth it: {told}")
+    slower = choose([advised("a", 103), *roles[1:], *(replace(each, measured=None) for each in bare)])
+    assert slower.worth
+    assert slower.compared.startswith("specialised warps are worth it: 103.0 us (predicted) a, ")
+    same = choose([advised("a", 108), replace(advised("c", 110), specialised=False)])
+    assert (same.worth, same.label) == (False, "a")
+    assert "not worth it" in same.compared
+    assert (choose(roles).worth, choose(bare).compared) == (None, "")
+
+
+def test_a_kernel_whose_warps_all_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = plan(point())
+    family = families.family("gemm")
+    none = replace(family.targets["sm_90a"], phases=lambda *_: None)
+    monkeypatch.setitem(family.targets, "sm_90a", none)  # type: ignore[arg-type]
+    role = replace(planned.main.roles[0], name="all", warps=planned.main.threads // 32)
+    found = advise(replace(planned, kernels=(replace(planned.main, roles=(role,)),)), SQUARE)
+    assert (found.specialised, found.worth, found.verdict) == (False, None, "no warps are specialised")
+    assert advise(planned, SQUARE).specialised
+
+
 def test_there_must_be_something_to_choose_from() -> None:
     with pytest.raises(ValueError, match="no plan"):
         choose([])

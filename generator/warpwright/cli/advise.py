@@ -159,7 +159,8 @@ def _print_all(rows: Sequence[_Row], groups: Sequence[tuple[list[_Row], Choice]]
     columns += ["load", "compute", "stages", "needed", "warps", "asked", "verdict"]
     cells = []
     for group, choice in groups:
-        for row in sorted(group, key=lambda row: choice.seconds[row.advice.label]):
+        taken = choice.label  # first of those that are as fast
+        for row in sorted(group, key=lambda row: (row.advice.label != taken, choice.seconds[row.advice.label])):
             cells.append(_cells(row, choice, alone=len(group) == 1))
     print_table(
         columns, cells, right=["predicted", "measured", "behind", "load", "compute", "stages", "needed"], fold="verdict"
@@ -167,6 +168,8 @@ def _print_all(rows: Sequence[_Row], groups: Sequence[tuple[list[_Row], Choice]]
     for group, choice in groups:
         if len(group) > 1:
             say(f"take {choice.label}: {choice.why}", result=True)
+        if choice.compared:
+            say(choice.compared, result=True)
     size = " ".join(f"{mode}={extent}" for mode, extent in extents.items())
     marks = sorted({row.mark for row in rows if row.mark})
     timed = f", measured ones from {', '.join(marks)}" if marks else ""

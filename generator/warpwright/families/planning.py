@@ -43,9 +43,10 @@ class Predict(Protocol):
 
 
 class SplitIntoPhases(Protocol):
-    """Tells what loading and computing a stage take, in the terms of the same target's prediction."""
+    """Tells what loading and computing a stage take, in the terms of the same target's prediction; None of a plan whose
+    warps all do the same."""
 
-    def __call__(self, plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Phases: ...
+    def __call__(self, plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Phases | None: ...
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,12 @@ class Alternative:
 class Advice:
     """What is known of a plan on a problem, and what is advised.
 
-    launch_share: of the time, measured or else predicted. worth: None where that is not known. Where the family does
-    not tell its phases, what stands below `reasons` is missing. load, compute: clocks of one stage by term. split:
-    producer and consumer warps that the work asks for. needed_stages: the fewest that hide the latency (None: no ring
-    does); fitting_stages: the most that leave the CTAs per SM as they are. reserve: how much faster stages come than
-    they are used. gain: how much longer the fastest way without specialised warps takes, as a part.
+    launch_share: of the time, measured or else predicted. specialised: whether warps have roles at all. worth: None
+    where that is not known. Where the family does not tell its phases, what stands below `reasons` is missing.
+    load, compute: clocks of one stage by term. split: producer and consumer warps that the work asks for.
+    needed_stages: the fewest that hide the latency (None: no ring does); fitting_stages: the most that leave the CTAs
+    per SM as they are. reserve: how much faster stages come than they are used. gain: how much longer the fastest way
+    without specialised warps takes, as a part.
     """
 
     label: str
@@ -57,6 +58,7 @@ class Advice:
     predicted: Prediction
     measured: float | None = None  # seconds
     launch_share: float = 0.0
+    specialised: bool = True
     worth: bool | None = None
     verdict: str = ""
     reasons: tuple[str, ...] = ()
@@ -88,11 +90,12 @@ def advise(plan: Plan, extents: Mapping[str, int], measured: float | None = None
     chosen = target(plan.family, plan.arch)
     predicted = chosen.predict(plan, extents, device)
     share = device.launch_seconds / (predicted.seconds if measured is None else measured)
-    found = Advice(plan.label, extents, predicted, measured, share)
+    roles = any(len(kernel.roles) > 1 for kernel in plan.kernels)
+    found = Advice(plan.label, extents, predicted, measured, share, roles)
     if not all(predicted.counts.values()):
         return dataclasses.replace(found, worth=False, verdict="nothing to compute: the kernel is not launched")
-    if chosen.phases is not None:
-        phases = chosen.phases(plan, extents, device)
+    phases = None if chosen.phases is None else chosen.phases(plan, extents, device)
+    if phases is not None:
         found = dataclasses.replace(
             found,
             phases=phases,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warpwright.plan.advice import Advice
-from warpwright.plan.reasons import time_text
+from warpwright.plan.reasons import WORTH, time_text
 
 __all__ = ["Choice", "choose"]
 
@@ -20,12 +20,16 @@ class Choice:
     """The plan to take, why, and by label how much longer each one takes, as a part.
 
     seconds: of each by label: measured, or predicted times what those that were measured took over their predictions.
+    worth, compared: whether the fastest with specialised warps is faster than the fastest without, where there are
+    both.
     """
 
     label: str
     why: str
     seconds: dict[str, float]
     behind: dict[str, float]
+    worth: bool | None = None
+    compared: str = ""
 
 
 def choose(found: Sequence[Advice]) -> Choice:
@@ -47,12 +51,28 @@ def choose(found: Sequence[Advice]) -> Choice:
     else:
         best = max(near, key=lambda each: (round(each.reserve, 2), -seconds[each.label]))
     behind = {label: time / seconds[best.label] - 1 for label, time in seconds.items()}
-    return Choice(best.label, _why(best, near, found, seconds), seconds, behind)
+    worth, compared = _compared(found, seconds)
+    return Choice(best.label, _why(best, near, found, seconds), seconds, behind, worth, compared)
+
+
+def _compared(found: Sequence[Advice], seconds: dict[str, float]) -> tuple[bool | None, str]:
+    """Set the fastest plan whose warps are specialised against the fastest whose are not; None where one is missing."""
+    kinds = [[each for each in found if each.specialised == kind] for kind in (True, False)]
+    if not all(kinds):
+        return None, ""
+    with_, without = (min(kind, key=lambda each: seconds[each.label]) for kind in kinds)
+    gain = seconds[without.label] / seconds[with_.label] - 1
+    verdict = "worth it" if gain >= WORTH else "not worth it"
+    told = [f"{time_text(seconds[each.label])} ({_known(each)}) {each.label}" for each in (with_, without)]
+    return gain >= WORTH, f"specialised warps are {verdict}: {told[0]}, and without them {told[1]}, {gain:+.1%}"
+
+
+def _known(each: Advice) -> str:
+    return "predicted" if each.measured is None else "measured"
 
 
 def _why(best: Advice, near: Sequence[Advice], found: Sequence[Advice], seconds: dict[str, float]) -> str:
-    how = "predicted" if best.measured is None else "measured"
-    told = f"{time_text(seconds[best.label])} {how}, bound by {best.predicted.bound}"
+    told = f"{time_text(seconds[best.label])} {_known(best)}, bound by {best.predicted.bound}"
     if len(found) == 1:
         return f"{told}; there is no other"
     others = sorted(seconds[each.label] for each in found if each not in near)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from warpwright.plan.advice import Advice, Alternative
     from warpwright.plan.phases import Phases
 
-__all__ = ["largest", "reasons", "time_text", "verdict"]
+__all__ = ["WORTH", "largest", "reasons", "time_text", "verdict"]
 
 #: What specialised warps must gain to be worth their trouble: times differ by as much from run to run.
 WORTH = 0.03
@@ -28,6 +28,8 @@ _IDLE = 0.1
 
 def verdict(a: Advice, device: Device) -> tuple[bool | None, str]:
     """Return whether specialised warps are worth it (None: not known), and say so with the reason that decides."""
+    if not a.specialised:
+        return None, "no warps are specialised"
     if a.launch_share >= _LAUNCH:
         took = f"the kernel takes {time_text(a.seconds)}, and launching it is {a.launch_share:.0%} of that"
         return False, f"not worth it: {took}"
