@@ -276,6 +276,8 @@ COPY = (
 def test_what_is_told_of_a_gemm_and_of_a_copy() -> None:
     assert set(GEMM) <= set(gemm())
     assert set(COPY) <= set(copied())
+    assert "1 CTA per SM (allowed by shared memory 1, registers 1, threads 5)" in gemm()
+    assert "4 CTAs per SM (allowed by shared memory 13, registers 4, threads 12, the design 4)" in copied()
 
 
 def _swapped(phases: Phases) -> Phases:

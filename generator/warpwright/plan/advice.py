@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from warpwright.archs import H200, Arch, Device, arch
 from warpwright.families import target
+from warpwright.plan.occupancy import rooms
 from warpwright.plan.phases import Phases
 from warpwright.plan.prediction import Prediction
 from warpwright.plan.reasons import reasons, verdict
@@ -49,8 +50,8 @@ class Advice:
     where that is not known. Where the family does not tell its phases, what stands below `reasons` is missing.
     load, compute: clocks of one stage by term. split: producer and consumer warps that the work asks for.
     needed_stages: the fewest that hide the latency (None: no ring does); fitting_stages: the most that leave the CTAs
-    per SM as they are. reserve: how much faster stages come than they are used. gain: how much longer the fastest way
-    without specialised warps takes, as a part.
+    per SM as they are. reserve: how much faster stages come than they are used. rooms: CTAs per SM by what
+    allows them. gain: how much longer the fastest way without specialised warps takes, as a part.
     """
 
     label: str
@@ -70,6 +71,7 @@ class Advice:
     fitting_stages: int = 0
     reserve: float = 0.0
     shared_bytes: int = 0
+    rooms: Mapping[str, int] = field(default_factory=dict)
     gain: float | None = None
     alternatives: tuple[Alternative, ...] = ()
 
@@ -106,6 +108,7 @@ def advise(plan: Plan, extents: Mapping[str, int], measured: float | None = None
             fitting_stages=_fitting(plan.main, arch(plan.arch), phases),
             reserve=phases.bound(device) / phases.waiting(phases.stages, phases.resident) if phases.latency else 0.0,
             shared_bytes=plan.main.shared_bytes,
+            rooms=rooms(plan.main, arch(plan.arch)),
             alternatives=tuple(_alternatives(plan.main, arch(plan.arch), phases, device)),
         )
         if found.without is not None:

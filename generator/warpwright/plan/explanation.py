@@ -8,6 +8,7 @@ from warpwright.archs import H200, Device, arch
 from warpwright.device.problem import size_text
 from warpwright.families import target, workload
 from warpwright.plan import tables
+from warpwright.plan.occupancy import rooms
 from warpwright.plan.types import Buffer, KernelPlan, Plan
 
 __all__ = ["explain"]
@@ -56,14 +57,7 @@ def _space(kernel: KernelPlan, space: str) -> str:
 
 
 def _occupancy(plan: Plan, kernel: KernelPlan) -> str:
-    limits = arch(plan.arch)
-    room = {
-        "shared memory": limits.shared_per_sm // (kernel.shared_bytes + limits.shared_reserved),
-        "registers": max(1, limits.registers // (kernel.threads * kernel.entry_registers)),
-        "threads": limits.threads_per_sm // kernel.threads,
-    }
-    if kernel.ctas_per_sm:
-        room["the design"] = kernel.ctas_per_sm
+    room = rooms(kernel, arch(plan.arch))
     allowed = ", ".join(f"{name} {ctas}" for name, ctas in room.items())
     return (
         f"    {kernel.threads} threads, {kernel.entry_registers} registers each at entry\n"

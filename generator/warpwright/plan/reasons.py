@@ -116,6 +116,9 @@ def _ring(a: Advice, phases: Phases, device: Device) -> str:
 
 
 def _residency(a: Advice, phases: Phases) -> Iterator[str]:
+    allowed = ", ".join(f"{name} {ctas}" for name, ctas in a.rooms.items())
+    ctas = min(a.rooms.values(), default=phases.resident)
+    yield f"{ctas} CTA{'' if ctas == 1 else 's'} per SM (allowed by {allowed})"
     one = next((way for way in a.alternatives if not way.specialised), None)
     if one is not None and one.resident > phases.resident:
         lost = one.resident - phases.resident
