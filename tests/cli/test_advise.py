@@ -104,6 +104,21 @@ def test_what_the_ledger_measured_decides(cli: Cli, tmp_path: Path) -> None:
     assert {each["measured"] for each in other["variants"]} == {None}
 
 
+def test_no_time_counts_that_was_taken_beside_others(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from warpwright import pipeline
+
+    lines = pipeline.ledger_lines(tmp_path)
+    timed = [line for each in lines.values() for line in each if line.evidence.method == "benchmarked"]
+    for line in timed:
+        for figures in line.evidence.figures["problems"] if line.label.startswith("bf16-kkn-64x256") else ():
+            figures["shared"] = "two other processes"
+    monkeypatch.setattr(pipeline, "ledger_lines", lambda out: lines)
+    data = json.loads(cli("advise", "quickstart", "-o", tmp_path, "--json").stdout)
+    unknown = [each["label"] for each in data["variants"] if each["measured"] is None]
+    assert len(unknown) == 2
+    assert all(label.startswith("bf16-kkn-64x256") for label in unknown)
+
+
 def test_no_time_counts_of_a_kernel_that_is_wrong(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from warpwright import pipeline
     from warpwright.record import Judgement

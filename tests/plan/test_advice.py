@@ -86,11 +86,17 @@ def test_what_a_stage_takes_with_and_without_a_ring() -> None:
     assert replace(TOY, queued=200).needed(H200, 1) is None
     assert TOY.in_turn(H200, 1, 1) == seconds(900 + 200 + 80)
     assert TOY.in_turn(H200, 1, 4) == seconds((900 + 200 + 80) / 4)
+    assert replace(TOY, queued=50).in_turn(H200, 1, 4) == seconds((900 + 200 + 80) / 4 + 50)
     assert TOY.in_turn(H200, 2, 1) == seconds(900)
     assert TOY.in_turn(H200, 5, 1) == seconds(200 + 80)
     assert TOY.in_turn(H200, 5, 2) == seconds(200)
     assert replace(TOY, exposed=3e6).overlapped(H200, 6, 1) == seconds(203)
     assert replace(TOY, most=2).overlapped(H200, 4, 1) == seconds(450)
+    assert replace(TOY, most=2).needed(H200, 1) == 1 + 2
+    uneven = replace(TOY, read_bytes=4e9)
+    assert uneven.load_terms(H200) == pytest.approx({"bus": 100, "DRAM": 1.5})  # 1 ms is 1.5 clocks of a million stages
+    assert uneven.compute_terms(H200) == pytest.approx({"units": 200, "DRAM": 1.5 / 8})
+    assert uneven.both_terms(H200) == pytest.approx({"bus": 150, "DRAM": 1.5 * 9 / 8})
     assert replace(TOY, read_bytes=4e12).overlapped(H200, 4, 1) == pytest.approx(4.0005 / 4 + 4e-6)
     # DRAM takes 0.4 s, 600 clocks a stage; where 200 of them pass in each stage without loads, a load is due every 400.
     slow = replace(TOY, read_bytes=1.6e12, written_bytes=0.0)
@@ -108,6 +114,7 @@ def test_what_a_stage_takes_with_and_without_a_ring() -> None:
         (1000, 3000, (8, 8), (4, 12)),  # 20 warps' work for 16
         (3000, 1000, (8, 8), (12, 4)),
         (10, 10_000, (8, 8), (1, 15)),
+        (10_000, 10, (8, 8), (15, 1)),
     ],
 )
 def test_the_split_of_the_warps_follows_their_work(
@@ -117,6 +124,16 @@ def test_the_split_of_the_warps_follows_their_work(
         TOY, producer_work=producer, consumer_work=consumer, producer_warps=warps[0], consumer_warps=warps[1]
     )
     assert found.split(H200) == split
+
+
+def test_ctas_of_an_sm_take_turns_at_their_work(toy: Toy) -> None:
+    """Of two CTAs each has 400 clocks for a stage."""
+    assert replace(TOY, consumer_work=500, resident=2).split(H200) == (1, 2)
+    few = toy(stages=6, consumer_work=500, consumer_warps=2)
+    assert "the work asks for 1 producer and 3 consumer warps; 1 and 2 are planned" in few.reasons
+    more = toy(stages=6, consumer_work=500)
+    assert "the work asks for 1 producer and 3 consumer warps; 1 and 4 are planned, which is enough" in more.reasons
+    assert "the work asks for 1 producer and 4 consumer warps, as planned" in toy(stages=6, consumer_work=700).reasons
 
 
 def test_worth_it(toy: Toy) -> None:
@@ -187,6 +204,21 @@ def test_buffers_that_cost_resident_ctas(toy: Toy) -> None:
     assert way(few, "all warps load and compute, 1 buffer").resident == 2
 
 
+@pytest.mark.parametrize(
+    ("changes", "resident"),
+    [
+        ({"consumer_warps": 16, "registers": 10}, 4),  # 2048 threads
+        ({"consumer_warps": 1, "registers": 10, "pieces": 132 * 100}, 32),  # as many as an SM takes
+        ({"registers": 128}, 4),  # 65,536 registers
+        ({"registers": 10}, 10),  # 1320 pieces on 132 SMs
+    ],
+)
+def test_what_limits_the_ctas_of_an_sm(toy: Toy, changes: dict[str, int], resident: int) -> None:
+    found = toy(**changes, stage_bytes=128, kernel={"shared_bytes": 2048, "ctas_per_sm": 4})
+    one = way(found, "all warps load and compute, 1 buffer")
+    assert (one.resident, one.shared_bytes) == (resident, 2048 - 3 * (128 + 16))
+
+
 def test_one_stage_more_that_costs_a_resident_cta(toy: Toy) -> None:
     """3 * (76,000 + 1024) bytes are 231,072 of 233,472; 8208 more in each are too many, and two CTAs are left."""
     found = toy(stages=3, resident=3, slots=396, kernel={"shared_bytes": 76_000, "ctas_per_sm": 3})
@@ -196,6 +228,10 @@ def test_one_stage_more_that_costs_a_resident_cta(toy: Toy) -> None:
     assert (deeper.resident, deeper.seconds) == (2, seconds(200))
     room = toy(stages=3, resident=3, slots=396, kernel={"shared_bytes": 50_000, "ctas_per_sm": 3})
     assert way(room, "one CTA more per SM").resident == 4
+    for changes, threads in (({"registers": 200}, 160), ({"registers": 10}, 640), ({"pieces": 396}, 160)):
+        launch = {"shared_bytes": 50_000, "ctas_per_sm": 3, "threads": threads}
+        full = toy(stages=3, resident=3, slots=396, kernel=launch, **changes)
+        assert not [each for each in full.alternatives if "more per SM" in each.name], (changes, threads)
 
 
 def test_a_time_that_contradicts_the_prediction(toy: Toy) -> None:
@@ -355,6 +391,7 @@ def test_what_was_measured_decides_and_scales_the_rest() -> None:
     assert found.label == "c"
     assert found.seconds["c"] == pytest.approx(90e-6 * (1.5 + 140 / 110) / 2)
     assert found.why.startswith("124.8 us predicted")
+    assert choose([advised("a", 100, measured=100.5), advised("b", 100, measured=100.1)]).label == "b"
     near = choose([advised("a", 100, 9.0), advised("b", 100.5, 1.0, measured=100.5)])
     assert near.label == "b"
     assert near.why.startswith("100.5 us measured")

@@ -164,7 +164,7 @@ def _alternatives(kernel: KernelPlan, limits: Arch, phases: Phases, device: Devi
     for stages in sorted(depths):
         shared = _shared(kernel, phases, stages)
         resident = min(phases.resident, _room(limits, shared))
-        if stages >= 2 and resident and shared <= limits.shared_bytes:
+        if stages >= 2 and resident:  # that one CTA has room is also the limit of its shared memory
             seconds = phases.overlapped(device, stages, resident)
             yield way(f"{stages} stages", stages, True, seconds, resident)
     more = phases.resident + 1

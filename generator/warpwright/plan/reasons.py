@@ -47,8 +47,7 @@ def verdict(a: Advice, device: Device) -> tuple[bool | None, str]:
 
 def _why_not(a: Advice, phases: Phases, without: Alternative, device: Device) -> str:
     deeper = max((way for way in a.alternatives if way.specialised), key=lambda way: way.gain, default=None)
-    waiting = phases.waiting(phases.stages, phases.resident)
-    if deeper is not None and deeper.gain >= WORTH and waiting > phases.bound(device):
+    if deeper is not None and deeper.gain >= WORTH:
         gain = without.seconds / deeper.seconds - 1
         told = f"gains {gain:.0%}" if gain >= WORTH else f"takes as long as {_buffers(without)} that all warps load"
         return f" with {_stages(phases.stages)}, too few to hide a load: with {deeper.name} it {told}"
