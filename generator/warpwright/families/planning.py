@@ -96,11 +96,17 @@ def _no_conflict(kernel: Any) -> None:
     return None
 
 
+def _no_step(plan: Plan) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Family:
     """A kind of kernel. The models are those of a YAML file; a problem's fields are the modes' names in lower case.
 
     conflict: why no arch could ever have a kernel, where its fields contradict each other: a mistake of the file.
+    stands_on: other families of which this one uses parts: no further one may be imported.
+    adds: what a variant adds to the one before it, where a configuration is a sequence of steps; "" where it is none.
     known_as: what the family is called elsewhere, in lower case. elsewhere: keys of other tools, in lower case, and the
     field that they are here (`design.stages`), or a sentence that says why there is none.
     """
@@ -113,6 +119,8 @@ class Family:
     starter: str  # a commented YAML file that loads as it stands
     targets: Mapping[str, Target]
     conflict: Callable[[Any], Conflict | None] = _no_conflict
+    stands_on: tuple[str, ...] = ()
+    adds: Callable[[Plan], str] = _no_step
     known_as: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
