@@ -96,6 +96,10 @@ def _number(at: int, code: str, step: int) -> Callable[[bytes], bytes]:
 
     def altered(raw: bytes) -> bytes:
         (value,) = form.unpack_from(raw, at)
-        return raw[:at] + form.pack(value + step) + raw[at + form.size :]
+        if isinstance(value, float):
+            altered_bytes = form.pack(value + step)
+        else:  # beyond the largest number comes the smallest
+            altered_bytes = ((value + step) % 256**form.size).to_bytes(form.size, "little")
+        return raw[:at] + altered_bytes + raw[at + form.size :]
 
     return altered
