@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COMMANDS = (
     *("run", "new", "plan", "explain", "advise", "rules", "schema", "generate", "build", "emulate", "check"),
     *("validate", "bench"),
-    *("list", "show", "clean", "bundle", "import", "verify", "ledger", "doctor", "ci"),
+    *("list", "show", "ladder", "clean", "bundle", "import", "verify", "ledger", "doctor", "ci"),
 )
 
 

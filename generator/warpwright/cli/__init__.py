@@ -13,6 +13,7 @@ from warpwright.cli import (
     doctor,
     emulate,
     explore,
+    ladder,
     ledger,
     listing,
     records,
@@ -24,7 +25,7 @@ from warpwright.cli.app import app
 __all__ = ["app", "main"]
 
 # Importing a module registers its commands.
-_COMMANDS = (run, emulate, check, explore, advise, listing, records, clean, bundle, verify, ledger, ci, doctor)
+_COMMANDS = (run, emulate, check, explore, advise, listing, ladder, records, clean, bundle, verify, ledger, ci, doctor)
 
 
 def main() -> None:

@@ -39,7 +39,7 @@ __all__ = [
 _ORDER = (
     *("run", "new", "plan", "explain", "advise", "rules", "schema", "generate", "build", "emulate", "check"),
     *("validate", "bench"),
-    *("list", "show", "clean", "bundle", "import", "verify", "ledger", "doctor", "ci"),
+    *("list", "show", "ladder", "clean", "bundle", "import", "verify", "ledger", "doctor", "ci"),
 )
 
 

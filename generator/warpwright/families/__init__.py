@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # a GPU host has the workloads and not what families need to 
 __all__ = ["NAMES", "family", "target", "workload"]
 
 #: Every family; the first is that of a file which names none.
-NAMES = ("gemm", "copy")
+NAMES = ("gemm", "copy", "ladder")
 
 
 def family(name: str) -> Family:

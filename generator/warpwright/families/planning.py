@@ -16,6 +16,7 @@ from warpwright.frozen import Frozen
 from warpwright.plan.phases import Phases
 from warpwright.plan.prediction import Prediction
 from warpwright.plan.rule import Rule
+from warpwright.plan.step import Step
 from warpwright.plan.types import Plan
 from warpwright.point import Point
 
@@ -96,8 +97,8 @@ def _no_conflict(kernel: Any) -> None:
     return None
 
 
-def _no_step(plan: Plan) -> str:
-    return ""
+def _no_step(plan: Plan) -> Step | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class Family:
 
     conflict: why no arch could ever have a kernel, where its fields contradict each other: a mistake of the file.
     stands_on: other families of which this one uses parts: no further one may be imported.
-    adds: what a variant adds to the one before it, where a configuration is a sequence of steps; "" where it is none.
+    step: what a variant is, where a configuration is a sequence of steps; None where it is none.
     known_as: what the family is called elsewhere, in lower case. elsewhere: keys of other tools, in lower case, and the
     field that they are here (`design.stages`), or a sentence that says why there is none.
     """
@@ -120,7 +121,7 @@ class Family:
     targets: Mapping[str, Target]
     conflict: Callable[[Any], Conflict | None] = _no_conflict
     stands_on: tuple[str, ...] = ()
-    adds: Callable[[Plan], str] = _no_step
+    step: Callable[[Plan], Step | None] = _no_step
     known_as: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 

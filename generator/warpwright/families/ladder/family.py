@@ -1,0 +1,34 @@
+"""The ladder as the chain sees it."""
+
+from __future__ import annotations
+
+from warpwright.families.ladder import models
+from warpwright.families.ladder.elsewhere import ELSEWHERE, KNOWN_AS
+from warpwright.families.ladder.rungs import RUNGS
+from warpwright.families.ladder.sm_90a import SM90A
+from warpwright.families.ladder.sm_90a.timeline import timeline
+from warpwright.families.ladder.starter import STARTER
+from warpwright.families.planning import Family
+from warpwright.plan.step import Step
+from warpwright.plan.types import Plan
+
+__all__ = ["FAMILY"]
+
+
+def _step(plan: Plan) -> Step:
+    return Step(RUNGS[plan.design.rung - 1].adds, timeline(plan))
+
+
+FAMILY = Family(
+    name="ladder",
+    kernel=models.Kernel,
+    design=models.Design,
+    problem=models.Problem,
+    bench=(models.Problem(m=4096, n=4096, k=4096),),
+    starter=STARTER,
+    targets={"sm_90a": SM90A},
+    known_as=KNOWN_AS,
+    elsewhere=ELSEWHERE,
+    stands_on=("gemm",),
+    step=_step,
+)

@@ -1,0 +1,21 @@
+"""How a rung is computed: as a GEMM is, and which rung it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warpwright.families.gemm.workload.design import GemmDesign
+
+__all__ = ["LadderDesign"]
+
+
+@dataclass(frozen=True)
+class LadderDesign(GemmDesign):
+    """A GEMM's design. Rungs below 5 have no producer warps; the first walks over all tiles in one CTA."""
+
+    rung: int
+
+    @property
+    def one_cta(self) -> bool:
+        """Whether one CTA computes everything."""
+        return self.rung == 1

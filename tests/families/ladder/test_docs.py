@@ -1,0 +1,62 @@
+"""docs/ladder.md has the times of ledger and model; to renew: WARPWRIGHT_GOLDEN=update pytest tests/families/ladder"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.families.ladder.points import RUNGS, legal
+from warpwright.cli.results import format_seconds
+from warpwright.families import target
+from warpwright.families.ladder.rungs import RUNGS as NAMED
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "docs" / "ladder.md"
+UPDATE = os.environ.get("WARPWRIGHT_GOLDEN") == "update"  # read before any test changes the environment
+
+
+def measured() -> dict[str, dict[str, Any]]:
+    """What the ledger has of each rung, by identity."""
+    ledger = ROOT / "out" / "ledger" / "ladder_sm90.jsonl"
+    lines = [json.loads(line) for line in ledger.read_text().splitlines()] if ledger.exists() else []
+    return {line["identity"]: line["figures"]["problems"][0] for line in lines if line.get("method") == "benchmarked"}
+
+
+def rows() -> list[str]:
+    found, times, first, before = [], measured(), 0.0, 0.0
+    for rung in RUNGS:
+        plan = legal(rung)
+        predicted = target("ladder", "sm_90a").predict(plan, {"M": 4096, "N": 4096, "K": 4096, "L": 1})
+        cells = [str(rung), NAMED[rung - 1].adds, format_seconds(predicted.seconds)]
+        time = times.get(plan.identity)
+        speed = time["speed"] if time else predicted.speed
+        first = first or speed
+        cells += [
+            format_seconds(time["cold_us"]["median"] * 1e-6) if time else "",
+            f"{speed:.4g}",
+            f"{speed / first:.0f}",
+            f"{speed / before:.2f}" if before else "",
+            f"{time['peer']['ratio']:.2f}" if time else "",
+        ]
+        before = speed
+        found.append("| " + " | ".join(cells) + " |")
+    return found
+
+
+def test_the_table_is_what_ledger_and_model_say() -> None:
+    text = PAGE.read_text()
+    told = re.findall(r"^\| \d+ \| .* \|$", text, re.MULTILINE)
+    if UPDATE:
+        table = re.search(r"(\| rung \| .*\n\|(?:---\|)+\n)(?:\| .*\n)*", text)
+        assert table
+        PAGE.write_text(text[: table.end(1)] + "\n".join(rows()) + "\n" + text[table.end() :])
+    else:
+        assert told == rows()
+
+
+def test_every_rung_is_explained() -> None:
+    text = PAGE.read_text()
+    assert re.findall(r"^\*\*(\d)\. ", text, re.MULTILINE) == [str(rung) for rung in RUNGS]
