@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("run", "new", "plan", "explain", "advise", "rules", "schema", "generate", "build", "emulate", "check"),
-    *("validate", "bench"),
+    *("validate", "bench", "diagnose"),
     *("list", "show", "ladder", "clean", "bundle", "import", "verify", "ledger", "doctor", "ci"),
 )
 

@@ -10,6 +10,7 @@ from warpwright.cli import (
     check,
     ci,
     clean,
+    diagnose,
     doctor,
     emulate,
     explore,
@@ -25,7 +26,23 @@ from warpwright.cli.app import app
 __all__ = ["app", "main"]
 
 # Importing a module registers its commands.
-_COMMANDS = (run, emulate, check, explore, advise, listing, ladder, records, clean, bundle, verify, ledger, ci, doctor)
+_COMMANDS = (
+    run,
+    emulate,
+    diagnose,
+    check,
+    explore,
+    advise,
+    listing,
+    ladder,
+    records,
+    clean,
+    bundle,
+    verify,
+    ledger,
+    ci,
+    doctor,
+)
 
 
 def main() -> None:

@@ -38,7 +38,7 @@ __all__ = [
 #: The help lists commands in this order: the main job, its steps, what they left, the machine, the project.
 _ORDER = (
     *("run", "new", "plan", "explain", "advise", "rules", "schema", "generate", "build", "emulate", "check"),
-    *("validate", "bench"),
+    *("validate", "bench", "diagnose"),
     *("list", "show", "ladder", "clean", "bundle", "import", "verify", "ledger", "doctor", "ci"),
 )
 

@@ -11,6 +11,7 @@ from warpwright.device.call import CheckedKernel
 from warpwright.device.cuda_timer import CudaTimer
 from warpwright.device.gpu import current_gpu
 from warpwright.device.launch import load_function, max_active_clusters
+from warpwright.device.mapped import mapped
 from warpwright.device.telemetry import clocks, describe_cuda, others
 from warpwright.device.variant import Variant, load_variant
 from warpwright.device.xp import Array, TorchXp, Xp
@@ -65,6 +66,16 @@ class Backend(Protocol):
     def synchronize(self) -> None:
         """Wait for the device. Raises any exception when a kernel has failed."""
 
+    def mapped(self, words: int, value: int) -> tuple[Any, Any]:
+        """Return host memory of 64-bit words, filled with `value`: as a tensor that kernels write to, and as an array
+        that the host reads meanwhile. Raises RuntimeError where there is none."""
+
+    def words(self, count: int, value: int) -> Any:
+        """Return a tensor of 64-bit words on the device, filled with `value`."""
+
+    def ended(self) -> bool:
+        """Whether all that was launched has ended. Raises any exception when a kernel has failed."""
+
     def free_bytes(self) -> int: ...
 
     def timer(self) -> Timer: ...
@@ -118,6 +129,16 @@ class CudaBackend:
 
     def synchronize(self) -> None:
         self.torch.cuda.synchronize()
+
+    def mapped(self, words: int, value: int) -> tuple[Any, Any]:
+        found = mapped(self.torch, words, value)
+        return found.device, found.host
+
+    def words(self, count: int, value: int) -> Any:
+        return self.torch.full((count,), value, dtype=self.torch.int64, device="cuda")
+
+    def ended(self) -> bool:
+        return bool(self.torch.cuda.current_stream().query())
 
     def free_bytes(self) -> int:
         free = int(self.torch.cuda.mem_get_info()[0])

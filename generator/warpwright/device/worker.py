@@ -30,6 +30,7 @@ from warpwright.device.memo import Store
 from warpwright.device.problem import Problem, shape_of
 from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, load_subject
 from warpwright.device.variant import load_variant
+from warpwright.device.watch import watch
 
 __all__ = ["main", "select_problems"]
 
@@ -86,6 +87,8 @@ def _serve(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tel
         if alone:
             store.clear()
             return run_contest(backend, request, tell, unheld)
+        if request["do"] == "watch":
+            return watch(backend, request, store, tell)
         return (
             _validate(backend, request, store, tell)
             if request["do"] == "validate"

@@ -59,6 +59,7 @@ class Target:
     resolved: what each choice that a design may leave to the plan (`auto`) became, by its path in a file
     (`design.stages`); of a subtree a mapping, or the word that stands for it.
     phases: what `advise` asks; without it, it knows of a kernel's time and nothing of its phases.
+    instrumented: whether the template can be rendered as an instrumented twin (lib/marks.py.j2).
     """
 
     arch: Arch
@@ -69,6 +70,7 @@ class Target:
     predict: Predict
     resolved: Callable[[Plan], Mapping[str, Any]]
     phases: SplitIntoPhases | None = None
+    instrumented: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plan", _once(self.plan))

@@ -119,6 +119,8 @@ def _each(
             try:
                 for result in work(loaded, watched):
                     heard.add(result["variant"])
+                    if step == "validate" and result["status"] == "hang":
+                        result = _explained(result, exploration, watched)
                     _record(step, result, exploration)
                     on_step()
             except (DeviceUnavailableError, OSError) as error:
@@ -129,6 +131,17 @@ def _each(
     for variant in variants:
         if variant.name not in heard and gpu.lost:
             variant.undone.setdefault(step, gpu.lost)
+
+
+def _explained(result: Mapping[str, Any], exploration: Exploration, watched: Supervisor) -> Mapping[str, Any]:
+    """A hang, with where the warps of the kernel's twin stand."""
+    from warpwright.device.validate import Validation
+    from warpwright.diagnosis.explained import explained
+
+    (variant,) = (variant for variant in exploration.legal if variant.name == result["variant"])
+    edited = (variant.folder.source() or "") if variant.folder.edited() else ""
+    asked = Validation(**exploration.spec.validate).problems
+    return explained(result, variant.plan, edited, asked, watched)
 
 
 def _record(step: str, result: Mapping[str, Any], exploration: Exploration) -> None:

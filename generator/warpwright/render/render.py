@@ -12,6 +12,7 @@ import importlib.metadata
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from warpwright.device.marks import STEPS, is_twin, layout
 from warpwright.families import target
 from warpwright.plan import tables
 from warpwright.plan.types import Plan
@@ -47,6 +48,7 @@ def dsl_version() -> str:
 def render(plan: Plan) -> str:
     """Return the source of a legal plan's kernels: the same bytes whichever configuration asks for them.
 
+    A twin's plan (device/marks.py) gives the source of an instrumented kernel, where the family has one.
     Raises ValueError for an illegal plan: there is nothing to render.
     """
     if not plan.legal:
@@ -60,6 +62,10 @@ def render(plan: Plan) -> str:
             arch=family.arch,
             identity=plan.identity,
             toolchain=dsl_version(),
+            instrument=is_twin(plan),
+            marks=layout(plan.main),
+            marks_line=STEPS,
+            twin_parameters="notes: cute.Tensor, stamps: cute.Tensor",
             **family.words(plan),
         )
     )

@@ -10,4 +10,6 @@ from warpwright.families.planning import Target
 
 __all__ = ["SM90A"]
 
-SM90A = Target(archs.SM90A, "copy/sm_90a/kernel.py.j2", tuple(RULES.rules), plan, words, predict, resolved, phases)
+SM90A = Target(
+    archs.SM90A, "copy/sm_90a/kernel.py.j2", tuple(RULES.rules), plan, words, predict, resolved, phases, True
+)

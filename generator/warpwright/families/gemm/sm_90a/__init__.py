@@ -9,4 +9,4 @@ from warpwright.families.planning import Target
 
 __all__ = ["SM90A"]
 
-SM90A = Target(archs.SM90A, "gemm/sm_90a/kernel.py.j2", RULES, plan, words, predict, resolved, phases)
+SM90A = Target(archs.SM90A, "gemm/sm_90a/kernel.py.j2", RULES, plan, words, predict, resolved, phases, True)

@@ -34,7 +34,8 @@ def words(plan: Plan) -> dict[str, Any]:
     in_shared = [name for name in matrices if name != "d" or by_tma]
     names = {constant.name for constant in plan.constants}
     subtiles = design.warpgroup_m // MMA_M * (design.tile_n // design.subtile_n)
-    passed = _kernel_arguments(design, chain, in_shared)
+    marks = [argument.name for argument in plan.arguments if argument.role == "workspace"]  # of an instrumented twin
+    passed = _kernel_arguments(design, chain, in_shared, marks)
     return {
         "title": f"GEMM for {plan.arch}: {kernel['a']['dtype']} in, f32 accumulate, {kernel['d']['dtype']} out.",
         "formula": f"D = {formula(chain)}",
@@ -177,7 +178,7 @@ def _guard(step: Step) -> str:
 
 
 def _kernel_arguments(
-    design: GemmDesign, chain: Sequence[Step], in_shared: Sequence[str]
+    design: GemmDesign, chain: Sequence[Step], in_shared: Sequence[str], marks: Sequence[str]
 ) -> list[tuple[str, str, str]]:
     """Return what the kernel is given: value on the host, name in the kernel, type."""
     operands = [(operand.kind, argument) for step in chain for operand, argument in step.arguments]
@@ -186,6 +187,7 @@ def _kernel_arguments(
         ("d_mnl", "d_mnl", "cute.Tensor"),
         # In the kernel a vector's own name means its values in one subtile.
         *((a, f"{a}_vector", "cute.Tensor") for kind, a in operands if kind.startswith("vector")),
+        *((name, name, "cute.Tensor") for name in marks),
         *((a, a, "Float32") for kind, a in operands if kind == "scalar"),
         ("clusters", "clusters", "cute.Shape"),
         *([("cluster_tiles", "cluster_tiles", "Int32")] if design.persistent else []),

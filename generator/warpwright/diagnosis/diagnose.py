@@ -1,0 +1,62 @@
+"""From a plan to its diagnosis: the twin is built, executed by the emulator, and on the GPU where there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from warpwright.canonical import plain
+from warpwright.diagnosis.measured import diagnose_measured
+from warpwright.diagnosis.merge import merged
+from warpwright.diagnosis.modelled import diagnose_modelled, extents
+from warpwright.diagnosis.report import Report
+from warpwright.diagnosis.spans import Trace, trace_of
+from warpwright.diagnosis.twin import build_twin, twin_source
+from warpwright.families import family, workload
+from warpwright.pipeline import on_gpu
+from warpwright.plan.prediction import extents_of
+from warpwright.plan.types import Plan
+from warpwright.render import render
+
+__all__ = ["Diagnosis", "diagnose_plan"]
+
+_CALLED = {"ended": "right", "wrong": "wrong", "hang": "one that hangs"}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A report, and the spans of its CTA 0."""
+
+    report: Report
+    trace: Trace
+
+
+def diagnose_plan(
+    plan: Plan, name: str, folder: Path, problem: str = "", edited: str = "", modelled: bool = True
+) -> Diagnosis:
+    """Diagnose the kernel of a legal plan, or `edited`, its source as a person has changed it; builds in `folder`.
+
+    On a GPU where there is one, unless `modelled`; the twin is emulated before. UserError where it has no twin, the
+    twin does not compile, or the problem is none; EmulatorError, PtxError where it cannot be emulated;
+    DeviceUnavailableError where there is no GPU after all.
+    """
+    source = merged(render(plan), edited, twin_source(plan)) if edited else twin_source(plan)
+    twin = build_twin(plan, folder / name, source)
+    if modelled or not on_gpu.at_hand():
+        report, run = diagnose_modelled(twin, name, problem)
+        return Diagnosis(report, trace_of(plan.main, run.marks))
+    first, _ = diagnose_modelled(twin, name)  # small, and whatever it shows is known before the GPU is touched
+    with on_gpu.supervisor() as supervisor:
+        report, trace = diagnose_measured(plan.main, name, twin.folder, _sizes(plan, problem), supervisor)
+    verdict = f", {first.figures.verdict}" if first.figures else ""
+    text = f"the emulator, on its case {first.problem}, calls the twin {_CALLED[first.status]}{verdict}"
+    return Diagnosis(replace(report, remarks=(*report.remarks, text)), trace)
+
+
+def _sizes(plan: Plan, asked: str) -> tuple[tuple[str, int], ...]:
+    """The problem on a GPU: extents as asked for, else the first that the family is timed on."""
+    modes = workload(plan.family).modes
+    if asked:
+        return extents(modes, asked)
+    given = extents_of(plain(family(plan.family).bench[0]))
+    return tuple((mode, given[mode]) for mode in modes)

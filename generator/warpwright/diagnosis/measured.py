@@ -1,0 +1,83 @@
+"""A twin on a GPU, in a watched child process: its marks in clocks of the SM, and what they say.
+
+Travels in bundles: imports nothing that a GPU host lacks.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warpwright.device.marks import Marks, layout
+from warpwright.device.supervise import Outcome, Supervisor
+from warpwright.device.watch import UNSET
+from warpwright.diagnosis.figures import figures_of
+from warpwright.diagnosis.hang import hang_of
+from warpwright.diagnosis.report import Report
+from warpwright.diagnosis.spans import Trace, trace_of
+from warpwright.plan.types import KernelPlan
+
+__all__ = ["LIMIT", "diagnose_measured", "marks_of", "report_of"]
+
+#: Seconds after which a launch hangs: a hundred times what any takes.
+LIMIT = 10.0
+#: Seconds beyond those of a launch that its process may take to say something.
+_SLACK = 20.0
+
+
+def diagnose_measured(
+    kernel: KernelPlan,
+    name: str,
+    folder: Path,
+    sizes: Sequence[tuple[str, int]],
+    supervisor: Supervisor,
+    limit: float | None = None,
+    seed: int = 0,
+) -> tuple[Report, Trace]:
+    """Run the twin in `folder` on the GPU and say what that shows. `kernel`: the main one of its plan; `limit`: seconds
+    after which a launch hangs (default: LIMIT).
+
+    Raises DeviceUnavailableError where there is no device.
+    """
+    device, limit = supervisor.start(), limit or LIMIT
+    supervisor.silence = max(supervisor.silence, limit + _SLACK)
+    request = {"do": "watch", "folder": str(folder.resolve()), "sizes": [list(each) for each in sizes], "limit": limit,
+               "seed": seed}  # fmt: skip
+    return report_of(kernel, name, "x".join(str(extent) for _, extent in sizes), supervisor.request(request), device)
+
+
+def report_of(
+    kernel: KernelPlan, name: str, problem: str, outcome: Outcome, device: Mapping[str, Any]
+) -> tuple[Report, Trace]:
+    """Say what the outcome of a watched run shows."""
+    told = next((event for event in outcome.events if event["event"] == "marks"), None)
+    gpu = f"{device.get('gpu', 'a GPU')}, driver {device.get('driver', 'unknown')}"
+    found = (f"{outcome.status}: {outcome.diagnosis}",) if outcome.status else ()
+    if told is None:
+        return Report(name, problem, "measured", outcome.status or "not_run", gpu, found=found), Trace(0, (), ())
+    marks = marks_of(kernel, told)
+    right = bool(told["right"])
+    status = "hang" if outcome.status == "hang" else outcome.status or ("ended" if right else "wrong")
+    hang = None if status == "ended" else hang_of(kernel, marks)
+    trace = trace_of(kernel, marks)
+    took = told.get("microseconds")
+    remarks = (
+        (f"the twin takes {took:g} us a launch: beside the kernel's own time, what its marks cost",) if took else ()
+    )
+    return Report(name, problem, "measured", status, gpu, hang, figures_of(trace), found, remarks), trace
+
+
+def marks_of(kernel: KernelPlan, told: Mapping[str, Any]) -> Marks:
+    """Unpack the marks that a child has told; without stamps, none is set."""
+    of = layout(kernel)
+    stamps = _words(told["stamps"]) if told["stamps"] else np.full(of.stamp_words, UNSET, np.int64)
+    return Marks(of, _words(told["notes"]), stamps, UNSET)
+
+
+def _words(text: str) -> Any:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.int64)

@@ -1,0 +1,82 @@
+"""A twin in a watched child, with a double in the place of the device: what it wrote down comes back, hang or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.device.doubles import ROOT
+from tests.device.plans import make_folder
+from tests.diagnosis.written import Written, one_never_releases
+from tests.emulate.plans import gemm_plan
+from warpwright.device.mapped import capsule
+from warpwright.device.marks import instrumented
+from warpwright.device.supervise import Supervisor
+from warpwright.diagnosis.measured import diagnose_measured
+from warpwright.diagnosis.report import Report
+from warpwright.plan.types import Plan
+
+BACKEND = "tests.device.doubles:MarkingBackend"
+SIZES = (("M", 130), ("N", 70), ("K", 40), ("L", 1))
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return gemm_plan({"design.tile": {"m": 128, "n": 64, "k": 64}, "design.stages": 4})
+
+
+@pytest.fixture
+def measure(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report]:
+    folder = make_folder(tmp_path, instrumented(plan), "twin-0123456789ab")
+
+    def run(written: Written, limit: float = 0.3, **how: bool) -> Report:
+        monkeypatch.setenv("DOUBLE_MARKS", str(written.save(tmp_path / "marks.npz", **how)))
+        with Supervisor(BACKEND, paths=[ROOT]) as supervisor:
+            return diagnose_measured(plan.main, "twin", folder, SIZES, supervisor, limit)[0]
+
+    return run
+
+
+def test_a_hang_is_read_while_it_hangs(plan: Plan, measure: Callable[..., Report]) -> None:
+    report = measure(one_never_releases(plan, 4), hangs=True)
+    assert (report.status, report.source) == ("hang", "measured")
+    assert report.found == ("hang: problem 130x70x40x1: the launch of the twin has not ended after 0.3 s",)
+    assert report.hang is not None
+    assert report.hang.head.startswith(
+        "producer (warp 8) waits for ab_empty[0], phase 0 (round 4, parity 0): consumer 1 (warps 4..7) has taken"
+        " round 0 and not released it; consumer 0 (warps 0..3) has; planned: 2 arrivals a phase"
+    )
+    assert "(measured on double, driver none)" in next(report.lines())
+
+
+def test_what_ends_is_compared_and_stamped(plan: Plan, measure: Callable[..., Report]) -> None:
+    written = Written(plan)
+    for n in range(4):
+        written.stamp(8, n, AB_WAIT=0, AB_GOT=10, AB_DONE=20 + 300 * n)
+        for warp in range(8):
+            written.stamp(warp, n, AB_WAIT=900 * n, AB_GOT=900 * n + 500, AB_DONE=900 * n + 800)
+            written.stamp(warp, n, AB_RELEASED=900 * n + 800)
+    report = measure(written)
+    assert (report.status, report.found) == ("ended", ())
+    assert report.figures is not None
+    assert (report.figures.rounds, report.figures.clocks) == (4, 3000)
+    assert measure(written, wrong=True).status == "wrong"
+
+
+def test_host_memory_as_a_tensor() -> None:
+    """The same capsule that torch is given, of host memory here, as numpy reads it."""
+    words = np.arange(5, dtype=np.int64)
+
+    class Shown:
+        def __dlpack__(self, **_: object) -> object:
+            return capsule(int(words.ctypes.data), 5, device_type=1)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0
+
+    seen = np.from_dlpack(Shown())  # type: ignore[arg-type]
+    words[3] = 70
+    assert (seen.dtype, seen.tolist()) == (np.dtype(np.int64), [0, 1, 2, 70, 4])
