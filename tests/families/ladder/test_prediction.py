@@ -91,6 +91,15 @@ def test_what_each_idea_overlaps() -> None:
             assert number < stages or load.start >= computing[number - stages].end
 
 
+def test_who_stores_a_tile_does_not_compute_the_next_but_one_before() -> None:
+    """Of one step along K, pingpong's way out is longer than the other warpgroup's tile."""
+    found = timeline(legal(9), 6, 1)
+    computing, storing = ([span for span in found if span.kind == kind] for kind in ("compute", "store"))
+    assert all(compute.start >= store.end for store, compute in zip(storing, computing[2:], strict=False))
+    of_a_tile = sum(predicted(9, K=64).clocks[part] for part in ("a step along K", "a tile beside its steps"))
+    assert (computing[5].end - computing[3].end) / 2 == pytest.approx(of_a_tile, rel=0.05)
+
+
 def test_the_prediction_names_what_bounds() -> None:
     assert predicted(3).bound == "tensor cores"  # the longest of three that follow each other
     assert predicted(4).bound == "tensor cores"

@@ -83,7 +83,9 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
         step = max(alone, p.transfer, (load + alone) / d.stages)
     else:
         step = max(p.compute, p.transfer, (load + p.compute) / d.stages)
-    beside = 0.0 if d.schedule == "pingpong" else p.epilogue
+    beside = p.epilogue
+    if d.schedule == "pingpong":  # hidden behind the other warpgroup's tile, as far as that is long enough
+        beside = max(0.0, (p.epilogue - steps * step) / 2)
     # A persistent CTA begins once, and its producer runs ahead into the next tile while this one is stored.
     tile, once = (steps * step + beside, begin) if d.persistent else (steps * step + beside + begin, 0.0)
     if d.schedule == "pingpong":
