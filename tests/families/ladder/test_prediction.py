@@ -67,6 +67,17 @@ def test_the_timeline_takes_as_long_as_is_predicted(rung: int) -> None:
     assert (ends[1] - ends[0]) / 2 == pytest.approx(of_a_tile, rel=0.05)
 
 
+@pytest.mark.parametrize("rung", RUNGS)
+def test_roles_have_phases_and_one_role_has_none(rung: int) -> None:
+    phases = target("ladder", "sm_90a").phases
+    assert phases is not None
+    found = phases(legal(rung), SIZE)
+    assert (found is not None) == (rung >= 5)
+    if found:
+        assert found.overlapped(H200, found.stages, 1) == pytest.approx(predicted(rung).seconds)
+        assert found.load["L2"] / 512 == (0.75 if rung >= 7 else 1)
+
+
 def spans(rung: int, kind: str) -> list[Span]:
     return [span for span in timeline(legal(rung)) if span.kind == kind]
 

@@ -82,7 +82,7 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
     elif d.rung < FIRST_OF_ROLES:  # a stage is loaded again when its MMAs are done
         step = max(alone, p.transfer, (load + alone) / d.stages)
     else:
-        step = max(p.compute, p.transfer, (load + p.compute) / d.stages)
+        step = max(p.compute, p.transfer, load / (d.stages - 1))  # one of them is read
     beside = p.epilogue
     if d.schedule == "pingpong":  # hidden behind the other warpgroup's tile, as far as that is long enough
         beside = max(0.0, (p.epilogue - steps * step) / 2)
@@ -100,7 +100,12 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
         speed=2 * m * n * k * batches / seconds / 1e12,
         rate="TFLOP/s",
         bound=_bound(d, clocks) if busy >= dram else "DRAM",
-        clocks={**clocks, "a step along K": step, "a tile beside its steps": tile - steps * step},
+        clocks={
+            **clocks,
+            "a step along K": step,
+            "a tile beside its steps": tile - steps * step,
+            "a CTA's begin and end": once,
+        },
         counts={"tile": tiles, "CTA": ctas, "wave": waves},
         notes=(f"of a step of {step:.0f} clocks the tensor cores work {p.compute / step:.0%}",),
     )
@@ -110,7 +115,7 @@ def _bound(d: LadderDesign, clocks: Mapping[str, float]) -> str:
     """What a step waits for most: the longest of what overlaps; without a ring, of what follows each other."""
     terms = dict(clocks)
     if d.rung >= FIRST_RING:
-        terms["load latency"] = (terms["load latency"] + terms["loading"]) / d.stages
+        terms["load latency"] = (terms["load latency"] + terms["loading"]) / (d.stages - 1)
     return max(terms, key=lambda term: terms[term])
 
 
