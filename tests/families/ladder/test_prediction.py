@@ -95,6 +95,8 @@ def test_what_each_idea_overlaps() -> None:
         assert overlap(storing, computing) == (rung == 9), rung
         begun = spans(rung, "begin")
         assert len(begun) == (3 if 2 <= rung <= 5 else 1), rung
+        first = [load.track for load in loading[::8]]  # of each tile of eight steps
+        assert first == (["stage 0"] * 3 if rung < 6 else ["stage 0", "stage 2", "stage 4"])
         # No stage is loaded before it has been read, and none is read before it has been loaded.
         stages = legal(rung).design.stages
         for number, (load, compute) in enumerate(zip(loading, computing, strict=True)):

@@ -32,7 +32,8 @@ def timeline(plan: Plan, tiles: int = TILES, steps: int = STEPS, device: Device 
     def load(number: int, at: float) -> float:
         nonlocal link
         link = max(at + p.latency, link) + p.transfer
-        found.append(Span(f"stage {number % d.stages}", "load", at, link + p.through_registers))
+        stage = (number if d.persistent else number % steps) % d.stages  # a CTA begins with the first one
+        found.append(Span(f"stage {stage}", "load", at, link + p.through_registers))
         loads.append(at)
         return link + p.through_registers
 
