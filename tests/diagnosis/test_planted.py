@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.diagnosis.faults import FAULTS, RIGHT, planted
+from warpwright import pipeline, resources
 from warpwright.build.builder import TIMEOUT_SECONDS
 from warpwright.build.pool import Pool
 from warpwright.device.marks import Marks
 from warpwright.diagnosis.modelled import diagnose_modelled
-from warpwright.diagnosis.twin import build_twin
+from warpwright.diagnosis.twin import build_twin, twin_source
 from warpwright.emulate.variant.check_plan import Difference
+from warpwright.errors import UserError
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +64,12 @@ def _marked(marks: Marks, ring: str) -> set[str]:
     kinds = ("WAIT", "GOT", "DONE", "RELEASED")
     warps = range(marks.layout.warps)
     return {kind for kind in kinds if any(marks.note(0, warp, f"{ring.upper()}_{kind}") for warp in warps)}
+
+
+def test_kernels_of_one_role_have_no_twin() -> None:
+    """The ladder's first rungs; from the fifth on they are the GEMM's template."""
+    exploration = pipeline.plan(str(resources.configs() / "ladder_sm90.yaml"), Path("nowhere"))
+    plans = {variant.plan.design.rung: variant.plan for variant in exploration.legal}
+    with pytest.raises(UserError, match="have no instrumented twin; `emulate --trace` draws it"):
+        twin_source(plans[4])
+    assert "mark(notes, stamps, AB_WAIT, producer_state.count" in twin_source(plans[5])

@@ -12,6 +12,7 @@ producer). A round counts stages from the first that a CTA loads: round n is in 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from warpwright.plan.types import Argument, KernelPlan, Plan
@@ -57,7 +58,7 @@ class Layout:
     def stamp_words(self) -> int:
         return self.stamped * self.warps * self.rounds * STEPS
 
-    @property
+    @cached_property
     def steps(self) -> dict[str, int]:
         """The number of each step by the name that the source gives it: AB_WAIT, ..., EPILOGUE, ..."""
         of_rings = [f"{ring.upper()}_{kind}" for ring in self.rings for kind in KINDS]

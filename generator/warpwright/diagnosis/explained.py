@@ -30,7 +30,7 @@ def explained(
     Builds the twin and runs it on the GPU. edited: the kernel's source where a person has changed it; asked: what the
     validation was asked for, in whose order its problems come.
     """
-    if result["status"] != "hang" or not target(plan.family, plan.arch).instrumented:
+    if result["status"] != "hang" or not target(plan.family, plan.arch).instrumented(plan):
         return result
     problems, done = asked_problems(plan, asked), len(result["problems"])
     if done >= len(problems):

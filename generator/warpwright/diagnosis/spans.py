@@ -74,6 +74,7 @@ def trace_of(kernel: KernelPlan, marks: Marks, cta: int = 0) -> Trace:
     for role in kernel.roles:
         for warp in range(role.first_warp, role.first_warp + role.warps) if rings else ():
             spans += _others(marks, cta, role, warp)
+    spans = [span for span in spans if span.start <= span.end]  # what was cut short may hold stamps of two launches
     rings.sort(key=lambda ring: -len(ring.issued))
     return Trace(cta, tuple(sorted(spans, key=lambda span: (span.start, span.end, span.warp))), tuple(rings))
 

@@ -42,8 +42,8 @@ class Twin:
 
 def twin_source(plan: Plan) -> str:
     """Return the source of a variant's twin. UserError where the family's template has no marks."""
-    if not target(plan.family, plan.arch).instrumented:
-        raise UserError(f"{plan.label}: the family {plan.family} has no instrumented twin; `emulate --trace` draws it")
+    if not target(plan.family, plan.arch).instrumented(plan):
+        raise UserError(f"{plan.label}: kernels of its kind have no instrumented twin; `emulate --trace` draws it")
     return render(instrumented(plan))
 
 

@@ -20,7 +20,7 @@ from warpwright.plan.step import Step
 from warpwright.plan.types import Plan
 from warpwright.point import Point
 
-__all__ = ["Conflict", "Family", "Target"]
+__all__ = ["Conflict", "Family", "Target", "always", "never"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,16 @@ class SplitIntoPhases(Protocol):
     def __call__(self, plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Phases | None: ...
 
 
+def always(plan: Plan) -> bool:
+    """Of every plan."""
+    return True
+
+
+def never(plan: Plan) -> bool:
+    """Of no plan."""
+    return False
+
+
 @dataclass(frozen=True)
 class Target:
     """A family on one arch.
@@ -59,7 +69,7 @@ class Target:
     resolved: what each choice that a design may leave to the plan (`auto`) became, by its path in a file
     (`design.stages`); of a subtree a mapping, or the word that stands for it.
     phases: what `advise` asks; without it, it knows of a kernel's time and nothing of its phases.
-    instrumented: whether the template can be rendered as an instrumented twin (lib/marks.py.j2).
+    instrumented: whether a plan's kernel can be rendered as an instrumented twin (lib/marks.py.j2).
     """
 
     arch: Arch
@@ -70,7 +80,7 @@ class Target:
     predict: Predict
     resolved: Callable[[Plan], Mapping[str, Any]]
     phases: SplitIntoPhases | None = None
-    instrumented: bool = False
+    instrumented: Callable[[Plan], bool] = never
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plan", _once(self.plan))

@@ -1,6 +1,7 @@
 """The ladder for Hopper: four kernels of one role, and five of the GEMM's."""
 
 from warpwright import archs
+from warpwright.families.ladder.rungs import FIRST_OF_ROLES
 from warpwright.families.ladder.sm_90a.phases import phases
 from warpwright.families.ladder.sm_90a.planner import plan, resolved
 from warpwright.families.ladder.sm_90a.prediction import predict
@@ -10,4 +11,14 @@ from warpwright.families.planning import Target
 
 __all__ = ["SM90A"]
 
-SM90A = Target(archs.SM90A, "ladder/sm_90a/kernel.py.j2", tuple(RULES.rules), plan, words, predict, resolved, phases)
+SM90A = Target(
+    archs.SM90A,
+    "ladder/sm_90a/kernel.py.j2",
+    tuple(RULES.rules),
+    plan,
+    words,
+    predict,
+    resolved,
+    phases,
+    lambda plan: bool(plan.design.rung >= FIRST_OF_ROLES),  # the GEMM's template, which has marks
+)
