@@ -14,7 +14,7 @@ import pytest
 
 import warpwright
 from tests.pipeline.test_renaming import STEPS, explore
-from warpwright import pipeline
+from warpwright import families, pipeline
 from warpwright.device import judged_by
 from warpwright.epilogue import registry
 from warpwright.pipeline import emulating, rests_on
@@ -215,6 +215,7 @@ def test_what_an_emulation_has_imported_is_among_the_files(tmp_path: Path) -> No
     assert len(ran) > 100
     # What runs because it stands in a folder's __init__.py that is passed on the way: the names of its neighbours.
     beside = {name for name in ran - {"__init__.py"} if name not in rests_on.files("gemm")}
+    beside -= {"families/names.py"}  # which families there are is no part of a verdict
     assert {name.partition("/")[0] for name in beside} <= {"build", "child.py"}, beside
 
 
@@ -231,3 +232,19 @@ def test_an_operation_of_the_chain_counts_and_another_does_not(tmp_path: Path, m
     (tmp_path / "mine.py").write_text(shipped.replace('"relu"', '"mine"') + "\n# changed\n")
     assert digest("gemm", ("mine",)) != before
     assert judged_by.operations_of({"epilogue": [{"op": "relu"}, {"op": "mine"}, {"op": "relu"}]}) == ("mine", "relu")
+
+
+@pytest.mark.parametrize("family", families.NAMES)
+def test_another_family_leaves_every_verdict_as_it_was(family: str) -> None:
+    """Adding a family edits the file of their names alone outside its own; how one is found by its name does count."""
+    for found in (rests_on.files(family), rests_on.files_on_device(family)):
+        assert "families/names.py" not in found
+        assert not any(f"families/{other}/workload" in name for name in found for other in _independent(family))
+    assert "families/__init__.py" in rests_on.files(family)
+
+
+def _independent(family: str) -> set[str]:
+    """Families but this one and those that it stands on, by their imports."""
+    own = {name for name in rests_on.files(family) if name.startswith(f"families/{family}/")}
+    text = "".join(rests_on.files(family)[name].decode() for name in own if name.endswith(".py"))
+    return {other for other in families.NAMES if other != family and f"families.{other}." not in text}

@@ -20,8 +20,11 @@ __all__ = ["checking_digest", "code_digest", "digests_of", "judges", "operations
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _CHECK = "device/check.py"
-#: These reach the device, load what is launched, and hand over its arguments: none of it decides what is right.
-_NO_JUDGES = frozenset({"device/backend.py", "device/call.py", "device/launch.py", "device/variant.py"})
+#: These reach the device, load what is launched, hand over its arguments, and name the families that there are: none of
+#: it decides what is right.
+_NO_JUDGES = frozenset(
+    {"device/backend.py", "device/call.py", "device/launch.py", "device/variant.py", "families/names.py"}
+)
 
 
 def judges(contents: Mapping[str, bytes], family: str) -> set[str]:

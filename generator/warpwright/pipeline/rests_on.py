@@ -21,8 +21,9 @@ _ROOTS = ("emulate/variant/harness.py", "pipeline/emulating.py", "families/{fami
 #: Files that count, but whose imports do not: the first begins and records emulation, the second compiles a kernel
 #: again to tell lines of its source, once the verdict is known.
 _ENDS = frozenset({"pipeline/emulating.py", "emulate/variant/places.py"})
-#: Holds the version of the package and nothing else: a release alone makes no evidence stale.
-_VERSION = "__init__.py"
+#: Hold the version of the package, and which families there are, and nothing else: neither a release nor a new family
+#: makes evidence stale.
+_NAMES = frozenset({"__init__.py", "families/names.py"})
 
 
 def files(family: str) -> dict[str, bytes]:
@@ -74,4 +75,4 @@ def _closure(contents: dict[str, bytes], family: str) -> set[str]:
     found = closure(contents, roots, _ENDS)
     folders = {name.rpartition("/")[0] for name in found}
     found |= {name for name in contents if not name.endswith(".py") and name.rpartition("/")[0] in folders}
-    return found - {_VERSION}
+    return found - _NAMES
