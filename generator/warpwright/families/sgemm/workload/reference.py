@@ -1,0 +1,66 @@
+"""The float64 reference: the product from the operands as stored, with the bound on what FFMA makes of it.
+
+A thread starts an element at zero and adds one product after another, each by a fused multiply-add: the exact product
+and the sum so far, rounded once to nearest (unit u = 2^-24; subnormal numbers are kept). So the sum of K products is
+off by at most
+
+    |sum computed - sum exact| <= gamma(K) * sum|a||b|,   gamma(n) = n u / (1 - n u)
+
+(Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 3.1: of recursive summation, K roundings
+here, since products are not rounded), and by half the smallest subnormal number, 2^-150, for each rounding among those.
+The reference's own error, K * 2^-53 of the same sum, is part of the bound. The bias is added with one rounding to f32,
+which is that of the output (device/tolerance.py); relu makes no error. Of small integers everything is exact: their
+bound is zero, and one lost product shows, which for a long K the worst case would hide.
+
+NaN and infinities are as the mathematics says, but for one thing: a sum beyond f32's range is infinite before the bias
+is added. relu keeps NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from warpwright.device.xp import Array, Xp
+
+__all__ = ["UNIT", "Product", "finish", "multiply", "sample_rows"]
+
+#: Half a unit in the last place of a 24-bit significand: rounding to nearest.
+UNIT = 2.0**-24
+_TINY = 2.0**-150
+
+
+@dataclass(frozen=True)
+class Product:
+    """A B in float64, shape (L, R, N) for R rows of M, and the bound on what the kernel makes of it."""
+
+    values: Array
+    bound: Array
+
+
+def multiply(xp: Xp, a: Array, b: Array, exact: bool) -> Product:
+    """Multiply (L, R, K) by (L, K, N), both float64; `exact` when every partial sum is a number of f32, or not finite.
+
+    Then what is beyond f32's range has become infinite.
+    """
+    values, depth = xp.matmul(a, b), a.shape[-1]
+    if exact:
+        with np.errstate(over="ignore"):
+            return Product(xp.decode(xp.encode(values, "f32"), "f32"), xp.zeros(tuple(values.shape)))
+    unit = depth * (UNIT + 2.0**-53)
+    return Product(values, xp.matmul(xp.abs(a), xp.abs(b)) * (unit / (1 - unit)) + depth * _TINY)
+
+
+def finish(xp: Xp, product: Product, bias: Array | None, relu: bool) -> tuple[Array, Array]:
+    """Return D and the bound on its error before it is rounded to f32."""
+    with np.errstate(invalid="ignore"):
+        values = product.values if bias is None else product.values + bias
+    if relu:  # max(x, 0), which NaN stays
+        values = xp.where(values < 0, 0 * xp.abs(xp.where(xp.isinf(values), xp.array(1.0), values)), values)
+    return values, product.bound
+
+
+def sample_rows(m: int, stride: int = 61) -> list[int]:
+    """Rows that touch every tile: every 61st (a prime, so that all offsets in a tile occur) and the last ones."""
+    return sorted({*range(0, m, stride), *range(max(0, m - 3), m)})
