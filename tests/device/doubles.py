@@ -324,7 +324,7 @@ class MarkingKernel(HostKernel):
         with np.load(os.environ["DOUBLE_MARKS"]) as marks:
             for name, argument in zip((a.name for a in self.plan.arguments), arguments, strict=True):
                 if name in marks:
-                    argument.array[...] = marks[name]
+                    argument.array[...] = marks[name][: len(argument.array)]  # of few CTAs, where it is a quiet twin
             self.backend.hung = bool(marks["hangs"])
             wrong = bool(marks["wrong"])
         if not self.backend.hung and not wrong:

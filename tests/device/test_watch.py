@@ -13,7 +13,7 @@ from tests.device.plans import make_folder
 from tests.diagnosis.written import Written, one_never_releases
 from tests.emulate.plans import gemm_plan
 from warpwright.device.mapped import capsule
-from warpwright.device.marks import instrumented
+from warpwright.device.marks import STAMPED, instrumented
 from warpwright.device.supervise import Supervisor
 from warpwright.diagnosis.measured import diagnose_measured
 from warpwright.diagnosis.report import Report
@@ -31,11 +31,13 @@ def plan() -> Plan:
 @pytest.fixture
 def measure(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report]:
     folder = make_folder(tmp_path, instrumented(plan), "twin-0123456789ab")
+    quiet = make_folder(tmp_path, instrumented(plan, STAMPED), "quiet-0123456789ab")
+    plain = make_folder(tmp_path, plan, "plain-0123456789ab")
 
     def run(written: Written, limit: float = 0.3, **how: bool) -> Report:
         monkeypatch.setenv("DOUBLE_MARKS", str(written.save(tmp_path / "marks.npz", **how)))
         with Supervisor(BACKEND, paths=[ROOT]) as supervisor:
-            return diagnose_measured(plan.main, "twin", folder, SIZES, supervisor, limit)[0]
+            return diagnose_measured(plan.main, "twin", folder, SIZES, supervisor, limit, quiet=quiet, plain=plain)[0]
 
     return run
 
@@ -63,6 +65,8 @@ def test_what_ends_is_compared_and_stamped(plan: Plan, measure: Callable[..., Re
     assert (report.status, report.found) == ("ended", ())
     assert report.figures is not None
     assert (report.figures.rounds, report.figures.clocks) == (4, 3000)
+    assert report.remarks[0].startswith("the twin takes ")
+    assert ", the kernel " in report.remarks[0]
     assert measure(written, wrong=True).status == "wrong"
 
 

@@ -90,12 +90,17 @@ FAULTS = {
     ),
     "never-releases-cluster": Fault(
         _cluster, ((_RELEASE, _RELEASE.replace("releases", _ONE, 1)),), "hang",
-        cause=("producer (warp 8) waits for ab_empty[0], phase 0", "consumer 1 (warps 4..7) has taken round 0 and not",
-               "planned: 4 arrivals"),
+        cause=("producer (warp 8) waits for ab_empty[0], phase 0", "consumer 1 (warps 4..7), consumer 1 (warps 4..7)",
+               "of CTA 1 have taken round 0 and not released it", "planned: 4 arrivals"),
+    ),
+    "never-releases-peer": Fault(
+        _cluster, ((_RELEASE, _RELEASE.replace("releases", "releases and (consumer == 0 or cta_m == 0)", 1)),), "hang",
+        cause=("producer (warp 8) waits for ab_empty[0], phase 0", "consumer 1 (warps 4..7) of CTA 1 has taken round 0",
+               "not released it; consumer 0 (warps 0..3), consumer 1 (warps 4..7), consumer 0 (warps 0..3) of CTA 1 h"),
     ),
     "more-bytes": Fault(
         _gemm, (("STAGE_BYTES = (", "STAGE_BYTES = 16 + ("),), "hang",
-        cause=("consumer 0 (warps 0..3) waits for ab_full[0], phase 0", "producer (warp 8) has issued its loads",
+        cause=("consumer 0 (warps 0..3) waits for ab_full[0], phase 0", "producer (warp 8) has issued the loads",
                "fewer bytes land than are announced", "24576 bytes"),
     ),
 }  # fmt: skip

@@ -11,11 +11,12 @@ from tests.diagnosis.faults import FAULTS, RIGHT, planted
 from warpwright import pipeline, resources
 from warpwright.build.builder import TIMEOUT_SECONDS
 from warpwright.build.pool import Pool
-from warpwright.device.marks import Marks
-from warpwright.diagnosis.modelled import diagnose_modelled
-from warpwright.diagnosis.twin import build_twin, twin_source
+from warpwright.device.marks import STAMPED, Marks, instrumented
+from warpwright.diagnosis.modelled import diagnose_modelled, run_modelled
+from warpwright.diagnosis.twin import Twin, build_twin, compile_into, twin_source
 from warpwright.emulate.variant.check_plan import Difference
 from warpwright.errors import UserError
+from warpwright.render import render
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +74,12 @@ def test_kernels_of_one_role_have_no_twin() -> None:
     with pytest.raises(UserError, match="have no instrumented twin; `emulate --trace` draws it"):
         twin_source(plans[4])
     assert "mark(notes, stamps, AB_WAIT, producer_state.count" in twin_source(plans[5])
+
+
+def test_a_quiet_twin_marks_in_few_ctas(service: Pool, tmp_path: Path) -> None:
+    """That which is stamped on a GPU: the other CTAs run as the kernel does."""
+    quiet = instrumented(RIGHT["cluster"](), STAMPED)
+    compile_into(quiet, render(quiet), tmp_path / "quiet", service)
+    run = run_modelled(Twin(quiet, render(quiet), tmp_path / "quiet"))
+    assert (run.right, run.findings, run.marks.ctas()) == (True, (), [0, 1])
+    assert run.marks.stamp(1, 0, 0, "AB_GOT") is not None

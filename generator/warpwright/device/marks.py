@@ -17,8 +17,8 @@ from typing import Any
 
 from warpwright.plan.types import Argument, KernelPlan, Plan
 
-__all__ = ["KINDS", "NOTES", "OTHERS", "STAMPS", "STEPS", "Layout", "Marks", "Note", "instrumented", "is_twin",
-           "layout"]  # fmt: skip
+__all__ = ["KINDS", "NOTES", "OTHERS", "STAMPED", "STAMPS", "STEPS", "Layout", "Marks", "Note", "instrumented",
+           "is_twin", "layout", "layout_of"]  # fmt: skip
 
 NOTES, STAMPS = "notes", "stamps"
 #: Words of a line: 128 bytes, so that no two warps write to one line of the memory's.
@@ -28,7 +28,7 @@ KINDS = ("WAIT", "GOT", "DONE", "RELEASED")
 OTHERS = ("EPILOGUE", "STORED", "TURN", "END")
 _RINGS = (STEPS - len(OTHERS)) // len(KINDS)
 #: CTAs that note where they are, CTAs that stamp, and the rounds of each that are stamped.
-_NOTED, _STAMPED, _ROUNDS = 512, 2, 256
+_NOTED, STAMPED, _ROUNDS = 512, 2, 256
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Layout:
     warps: int
     rings: tuple[str, ...]
     noted: int = _NOTED
-    stamped: int = _STAMPED
+    stamped: int = STAMPED
     rounds: int = _ROUNDS
 
     @property
@@ -104,9 +104,18 @@ def layout(kernel: KernelPlan) -> Layout:
     return Layout(-(-kernel.threads // 32), names[:_RINGS])
 
 
-def instrumented(plan: Plan) -> Plan:
-    """Return the plan of a variant's twin: the same with two workspaces more, exported under a name of its own."""
-    of = layout(plan.main)
+def layout_of(plan: Plan) -> Layout:
+    """Return the layout of the marks of a twin, as its arguments say; of another plan, that of its twin."""
+    of, notes = layout(plan.main), next((a for a in plan.arguments if a.name == NOTES), None)
+    return replace(of, noted=int(notes.shape[0]) // (of.warps * STEPS)) if notes else of
+
+
+def instrumented(plan: Plan, noted: int = _NOTED) -> Plan:
+    """Return the plan of a variant's twin: the same with two workspaces more, exported under a name of its own.
+
+    noted: how many CTAs mark at all. Where it is no more than stamp, the others run as the kernel does.
+    """
+    of = replace(layout(plan.main), noted=noted)
     more = tuple(
         Argument(name, "vector", "i64", (str(words),), str(words), "workspace", meaning=meaning)
         for name, words, meaning in (
@@ -114,7 +123,7 @@ def instrumented(plan: Plan) -> Plan:
             (STAMPS, of.stamp_words, "when it was there"),
         )
     )
-    return replace(plan, arguments=(*plan.arguments, *more), symbol=f"{plan.symbol}_twin")
+    return replace(plan, arguments=(*plan.arguments, *more), symbol=f"{plan.symbol}_twin_{noted}")
 
 
 def is_twin(plan: Plan) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from warpwright.device import tensors
 from warpwright.device.backend import Backend
 from warpwright.device.inputs import Inputs, along, shared_inputs
-from warpwright.device.marks import NOTES, STAMPS, layout
+from warpwright.device.marks import NOTES, STAMPS, layout_of
 from warpwright.device.memo import Store
 from warpwright.device.problem import Problem, shared
 from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, in_place, load_subject
@@ -41,7 +41,9 @@ Tell = Callable[[dict[str, Any]], None]
 def watch(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell) -> bool:
     """Run a twin on one problem and tell its marks; returns whether the context may serve another request.
 
-    request: `folder` of the twin, `sizes` of the problem (mode, extent), `limit` in seconds for a launch, `seed`.
+    request: `folder` of the twin; `sizes` of the problem (mode, extent); `limit` in seconds for a launch; `seed`;
+    `quiet`: the folder of a twin in which only what is stamped marks ("": the same twin is stamped); `plain`: that of
+    the kernel without marks, to be timed beside it ("": it is not).
     """
     tell({"event": "beat", "doing": "loading the twin"})
     subject = load_subject(backend, load_variant(Path(request["folder"])))
@@ -53,7 +55,7 @@ def watch(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell
     same = shared(subject.arguments(), problem)
     outputs = {a.name: tensors.make_buffer(backend.xp, a, problem) for a in subject.arguments("output")}
     given = {**inputs.buffers, **outputs, **in_place(same, inputs.buffers, outputs)}
-    of = layout(subject.plan.main)
+    of = layout_of(subject.plan)
     notes, noted = backend.mapped(of.note_words, UNSET)
     stamps = backend.words(of.stamp_words, UNSET)
     tell({"event": "beat", "doing": f"problem {problem.name}, watched launch"})
@@ -70,16 +72,20 @@ def watch(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell
         return False
     tell({"event": "beat", "doing": f"problem {problem.name}, comparing", "idle": True})
     right = _right(backend, subject, problem, inputs, outputs, memo)
-    cheap = backend.words(of.note_words, UNSET)
+    stamping = load_subject(backend, load_variant(Path(request["quiet"]))) if request.get("quiet") else subject
+    cheap = backend.words(layout_of(stamping.plan).note_words, UNSET)
     for _ in range(_LAUNCHES):
         tell({"event": "beat", "doing": f"problem {problem.name}, stamped launch"})
         stamps.fill_(UNSET)
-        if not _launch(backend, subject, problem, given, {NOTES: cheap, STAMPS: stamps}, request["limit"]):
+        if not _launch(backend, stamping, problem, given, {NOTES: cheap, STAMPS: stamps}, request["limit"]):
             tell({"event": "failed", "status": "hang", "diagnosis": "a later launch of the twin has not ended"})
             return False
     found = stamps.cpu().numpy().copy()
-    took = _time(backend, subject, problem, given, {NOTES: cheap, STAMPS: stamps})
-    tell({**marks, "right": right, "stamps": packed(found), "microseconds": round(took, 1)})
+    took = {"microseconds": _time(backend, stamping, problem, given, {NOTES: cheap, STAMPS: stamps})}
+    if request.get("plain"):
+        plain = load_subject(backend, load_variant(Path(request["plain"])))
+        took["plain_microseconds"] = _time(backend, plain, problem, given, {})
+    tell({**marks, "right": right, "stamps": packed(found), **took})
     tell({"event": "done"})
     return right
 
@@ -105,7 +111,7 @@ def _time(
     given = _given(backend, subject, problem, buffers, marks)
     for _ in range(_TIMED):
         timer.cold(lambda: subject.kernel(**given))
-    return median(timer.collect(lambda _: None))
+    return round(median(timer.collect(lambda _: None)), 1)
 
 
 def _given(

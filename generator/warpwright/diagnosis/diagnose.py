@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from warpwright.build.builder import TIMEOUT_SECONDS
+from warpwright.build.pool import Pool
 from warpwright.canonical import plain
+from warpwright.device.marks import STAMPED, instrumented
 from warpwright.diagnosis.measured import diagnose_measured
 from warpwright.diagnosis.merge import merged
 from warpwright.diagnosis.modelled import diagnose_modelled, extents
 from warpwright.diagnosis.report import Report
 from warpwright.diagnosis.spans import Trace, trace_of
-from warpwright.diagnosis.twin import build_twin, twin_source
+from warpwright.diagnosis.twin import build_twin, compile_into, twin_source
 from warpwright.families import family, workload
 from warpwright.pipeline import on_gpu
 from warpwright.plan.prediction import extents_of
@@ -46,8 +49,15 @@ def diagnose_plan(
         report, run = diagnose_modelled(twin, name, problem)
         return Diagnosis(report, trace_of(plan.main, run.marks))
     first, _ = diagnose_modelled(twin, name)  # small, and whatever it shows is known before the GPU is touched
+    sizes, original, quiet = _sizes(plan, problem), render(plan), instrumented(plan, STAMPED)
+    few = render(quiet)
+    with Pool(plan.arch, 1, TIMEOUT_SECONDS) as service:
+        compile_into(plan, edited or original, folder / "plain", service)
+        compile_into(quiet, merged(original, edited, few) if edited else few, folder / "quiet", service)
     with on_gpu.supervisor() as supervisor:
-        report, trace = diagnose_measured(plan.main, name, twin.folder, _sizes(plan, problem), supervisor)
+        report, trace = diagnose_measured(
+            plan.main, name, twin.folder, sizes, supervisor, quiet=folder / "quiet", plain=folder / "plain"
+        )
     verdict = f", {first.figures.verdict}" if first.figures else ""
     text = f"the emulator, on its case {first.problem}, calls the twin {_CALLED[first.status]}{verdict}"
     return Diagnosis(replace(report, remarks=(*report.remarks, text)), trace)

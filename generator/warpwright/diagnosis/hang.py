@@ -31,14 +31,21 @@ class Hang:
 def hang_of(kernel: KernelPlan, marks: Marks, at: Mapping[tuple[int, int], str] = {}) -> Hang | None:
     """Return what keeps a kernel from its end, and None where every CTA that noted anything has come to it, with phases
     that are right. `at`: what is known of warps that stand at no mark, by CTA and warp."""
+    standing = {cta: standings(kernel, marks, cta, {w: text for (of, w), text in at.items() if of == cta})
+                for cta in marks.ctas()}  # fmt: skip
     found = []
-    for cta in marks.ctas():
-        own = {warp: text for (of, warp), text in at.items() if of == cta}
-        standing = standings(kernel, marks, cta, own)
-        why = causes(kernel, standing)
+    for cta, own in standing.items():
+        why = causes(kernel, own, [each for peer in _peers(kernel, cta) for each in standing.get(peer, ())])
         if why:
-            found.append(Hang(cta, 0, tuple(standing), tuple(why)))
+            found.append(Hang(cta, 0, tuple(own), tuple(why)))
     if not found:
         return None
     worst = min(found, key=lambda each: each.causes[0].rank)
     return Hang(worst.cta, len(found) - 1, worst.standings, worst.causes)
+
+
+def _peers(kernel: KernelPlan, cta: int) -> list[int]:
+    """The other CTAs of a CTA's cluster; none where that lies along the grid's second mode, as numbers depend on it."""
+    x, *others = kernel.cluster
+    first = cta // x * x
+    return [peer for peer in range(first, first + x) if peer != cta] if max(others) == 1 else []

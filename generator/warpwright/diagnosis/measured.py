@@ -28,6 +28,8 @@ __all__ = ["LIMIT", "diagnose_measured", "marks_of", "report_of"]
 LIMIT = 10.0
 #: Seconds beyond those of a launch that its process may take to say something.
 _SLACK = 20.0
+#: How much slower than its kernel a twin may be for its figures to be taken for the kernel's.
+_DEAR = 1.25
 
 
 def diagnose_measured(
@@ -38,17 +40,23 @@ def diagnose_measured(
     supervisor: Supervisor,
     limit: float | None = None,
     seed: int = 0,
+    quiet: Path | None = None,
+    plain: Path | None = None,
 ) -> tuple[Report, Trace]:
     """Run the twin in `folder` on the GPU and say what that shows. `kernel`: the main one of its plan; `limit`: seconds
-    after which a launch hangs (default: LIMIT).
+    after which a launch hangs (default: LIMIT); `quiet`, `plain`: folders of the twin to be stamped and of the kernel.
 
     Raises DeviceUnavailableError where there is no device.
     """
     device, limit = supervisor.start(), limit or LIMIT
     supervisor.silence = max(supervisor.silence, limit + _SLACK)
     request = {"do": "watch", "folder": str(folder.resolve()), "sizes": [list(each) for each in sizes], "limit": limit,
-               "seed": seed}  # fmt: skip
+               "seed": seed, "quiet": _path(quiet), "plain": _path(plain)}  # fmt: skip
     return report_of(kernel, name, "x".join(str(extent) for _, extent in sizes), supervisor.request(request), device)
+
+
+def _path(folder: Path | None) -> str:
+    return str(folder.resolve()) if folder else ""
 
 
 def report_of(
@@ -65,11 +73,20 @@ def report_of(
     status = "hang" if outcome.status == "hang" else outcome.status or ("ended" if right else "wrong")
     hang = None if status == "ended" else hang_of(kernel, marks)
     trace = trace_of(kernel, marks)
-    took = told.get("microseconds")
-    remarks = (
-        (f"the twin takes {took:g} us a launch: beside the kernel's own time, what its marks cost",) if took else ()
-    )
-    return Report(name, problem, "measured", status, gpu, hang, figures_of(trace), found, remarks), trace
+    return Report(name, problem, "measured", status, gpu, hang, figures_of(trace), found, _cost(told)), trace
+
+
+def _cost(told: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the marks cost: figures of a twin that is much slower than its kernel are its own."""
+    twin, plain = told.get("microseconds"), told.get("plain_microseconds")
+    if not twin:
+        return ()
+    if not plain:
+        return (f"the twin takes {twin:g} us; beside the kernel's own time, that is what its marks cost",)
+    text = f"the twin takes {twin:g} us, the kernel {plain:g}"
+    if twin > _DEAR * plain:
+        text += ": its marks slow it down so much that the figures above are the twin's, and may not be the kernel's"
+    return (text,)
 
 
 def marks_of(kernel: KernelPlan, told: Mapping[str, Any]) -> Marks:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from warpwright.device.marks import NOTES, STAMPS, Marks, layout
+from warpwright.device.marks import NOTES, STAMPS, Marks, layout_of
 from warpwright.device.problem import Case, Problem
 from warpwright.diagnosis.figures import figures_of
 from warpwright.diagnosis.hang import hang_of
@@ -88,7 +88,7 @@ def run_modelled(twin: Twin, asked: str = "") -> Modelled:
     prepared = replace(subject.prepare(case), findings=())
     outcome = prepared.run(subject.module, case.seeds[0], subject.options_for(case))
     tensors = prepared.operands.tensors
-    marks = Marks(layout(twin.plan.main), tensors[NOTES].view, tensors[STAMPS].view, dtype("i64").poison)
+    marks = Marks(layout_of(twin.plan), tensors[NOTES].view, tensors[STAMPS].view, dtype("i64").poison)
     findings = tuple(finding for finding in outcome.findings if finding.kind not in _OWN)
     hangs = any(finding.kind in ("deadlock", "livelock") for finding in findings)
     right = outcome.complete and not any(agreement.wrong for agreement in outcome.agreements)

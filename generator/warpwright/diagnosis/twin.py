@@ -23,7 +23,7 @@ from warpwright.plan.types import Plan
 from warpwright.render import render
 from warpwright.sealed import seal, sha256
 
-__all__ = ["Twin", "build_twin", "twin_source"]
+__all__ = ["Twin", "build_twin", "compile_into", "twin_source"]
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,18 @@ def build_twin(plan: Plan, folder: Path, source: str = "", service: Pool | None 
     UserError where there is none, or it does not compile.
     """
     twin, text = instrumented(plan), source or twin_source(plan)
+    compile_into(twin, text, folder, service)
+    return Twin(twin, text, folder)
+
+
+def compile_into(plan: Plan, text: str, folder: Path, service: Pool | None = None) -> None:
+    """Compile a source into `folder`, as the device's child loads it. UserError where it does not compile."""
     with contextlib.nullcontext(service) if service else Pool(plan.arch, 1, TIMEOUT_SECONDS) as pool:
-        compiled = next(one for one in pool.run([Task("", text, canonical_json(twin))]) if one is not None)
+        compiled = next(one for one in pool.run([Task("", text, canonical_json(plan))]) if one is not None)
     if compiled.failure is not None:
-        raise UserError(f"{plan.label}: its instrumented twin does not compile: {compiled.failure.detail}")
+        raise UserError(f"{plan.label}: what is run for its diagnosis does not compile: {compiled.failure.detail}")
     folder.mkdir(parents=True, exist_ok=True)
-    stored = canonical_json(twin)
+    stored = canonical_json(plan)
     origin = Origin(
         config="twin",
         variant=folder.name,
@@ -68,10 +74,8 @@ def build_twin(plan: Plan, folder: Path, source: str = "", service: Pool | None 
         library_sha=sha256(compiled.files[LIBRARY]),
         arch=plan.arch,
         toolchain={},
-        edited=bool(source),
     )
     told = seal(canonical_json({**origin.told(), PLAN_SHA: digest(json.loads(stored))}))
     more = {"kernel.py": text, "plan.json": seal(stored), ORIGIN: told}
     for name, content in {**compiled.files, **{name: each.encode() for name, each in more.items()}}.items():
         write_file(folder / name, content)
-    return Twin(twin, text, folder)

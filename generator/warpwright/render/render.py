@@ -12,7 +12,7 @@ import importlib.metadata
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from warpwright.device.marks import STEPS, is_twin, layout
+from warpwright.device.marks import STEPS, is_twin, layout_of
 from warpwright.families import target
 from warpwright.plan import tables
 from warpwright.plan.types import Plan
@@ -63,7 +63,7 @@ def render(plan: Plan) -> str:
             identity=plan.identity,
             toolchain=dsl_version(),
             instrument=is_twin(plan),
-            marks=layout(plan.main),
+            marks=layout_of(plan),
             marks_line=STEPS,
             twin_parameters="notes: cute.Tensor, stamps: cute.Tensor",
             **family.words(plan),
