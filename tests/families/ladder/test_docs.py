@@ -57,6 +57,12 @@ def test_the_table_is_what_ledger_and_model_say() -> None:
         assert told == rows()
 
 
+def test_what_roles_bring_is_a_third() -> None:
+    speeds = [float(row.split(" | ")[4]) for row in rows()]
+    assert 1.27 < speeds[8] / speeds[3] < 1.4
+    assert speeds == sorted(speeds)  # in the order of the rungs
+
+
 def test_every_rung_is_explained() -> None:
     text = PAGE.read_text()
     assert re.findall(r"^\*\*(\d)\. ", text, re.MULTILINE) == [str(rung) for rung in RUNGS]
