@@ -8,4 +8,4 @@ from __future__ import annotations
 __all__ = ["NAMES"]
 
 #: Every family; the first is that of a file which names none.
-NAMES = ("gemm", "copy", "ladder", "sgemm")
+NAMES = ("gemm", "copy", "ladder", "sgemm", "norm_act")

@@ -1,0 +1,116 @@
+"""The constants block of a rendered normalisation: every number as a person would write it, with what it is."""
+
+from __future__ import annotations
+
+from warpwright.families.norm_act.sm_90a.solution import LANES, Solution
+from warpwright.plan.types import Constant
+
+__all__ = ["ROW_BARRIER_ID", "constants"]
+
+#: Of the first group; 0 is that of the whole CTA.
+ROW_BARRIER_ID = 1
+
+
+def constants(s: Solution) -> tuple[Constant, ...]:
+    """Return the constants in the order in which a reader needs them; a count of one warp or group has no name."""
+    return (*_rows(s), *_warps(s), *_vectors(s), *_limits(s))
+
+
+def _rows(s: Solution) -> list[Constant]:
+    d, c = s.design, s.computed
+    found = [
+        Constant("COLUMNS", d.columns, "of a row, at most"),
+        Constant("EPS", c.canonical["eps"], "added to the variance" if c.mean else "added to the mean square"),
+    ]
+    if d.specialise == "tma":
+        found.append(Constant("X_BYTES", c.x.bytes, "of an element"))
+    if d.specialise != "none" or d.scales == "shared":
+        found.append(Constant("SMEM_ALIGNMENT", 128, "bytes: more than the 16 that vectors need"))
+    if d.specialise != "none":
+        found.append(Constant("STAGES", s.stages, f"of the ring; {s.fitting_stages} fit {s.shared_limit} B"))
+    return found
+
+
+def _warps(s: Solution) -> list[Constant]:
+    d = s.design
+    found = [Constant("LANES", LANES, "of a warp")]
+    row = "LANES"
+    if d.warps_per_row > 1:
+        row = "ROW_THREADS"
+        found.append(Constant("ROW_WARPS", d.warps_per_row, "of a group, which has a row of its own"))
+        found.append(Constant(row, s.row_threads, "of a group", "LANES * ROW_WARPS"))
+    if d.groups > 1:
+        found.append(Constant("GROUPS", d.groups, "in a CTA; one takes every so many-th row of it"))
+    consumers = " * ".join(["GROUPS"] * (d.groups > 1) + ["ROW_WARPS"] * (d.warps_per_row > 1))
+    if s.producers:
+        first = "the first one that loads" if s.producers > 1 else "that loads"
+        count = d.groups * d.warps_per_row
+        found.append(Constant("PRODUCER_WARP", count, first, consumers))
+    last = "1"
+    if s.producers > 1:
+        what = "a warpgroup, for its registers" if d.reallocate else "warps that load"
+        what = what if d.specialise == "tma" else "warps that load and normalise"
+        found.append(Constant("PRODUCER_WARPS", s.producers, what))
+        last = "PRODUCER_WARPS"
+    if d.specialise == "preprocess":
+        found += _producers(s)
+    elif d.producer_groups > 1:
+        found.append(
+            Constant("PRODUCER_GROUPS", d.producer_groups, "warps of them that load: they take turns, one row each")
+        )
+    threads = f"LANES * (PRODUCER_WARP + {last})" if s.producers else f"LANES * {consumers}" if consumers else "LANES"
+    found.append(Constant("THREADS", s.threads, "of a CTA", threads))
+    if d.ctas_per_sm > 1:
+        found.append(Constant("CTAS_PER_SM", d.ctas_per_sm, "CTAs that share an SM"))
+    for role, registers in (("PRODUCER", s.producer_registers), ("CONSUMER", s.consumer_registers)):
+        if registers:
+            found.append(Constant(f"{role}_REGISTERS", registers, "of a thread, after reallocation"))
+    if s.statistics_warps > 1:
+        found.append(Constant("ROW_BARRIER_ID", ROW_BARRIER_ID, "of the first group that sums a row"))
+    return found
+
+
+def _producers(s: Solution) -> list[Constant]:
+    groups, warps = s.design.producer_groups, s.producer_row_warps
+    found = []
+    if groups > 1:
+        found.append(Constant("PRODUCER_GROUPS", groups, "of producers, each with a row of its own"))
+    if warps > 1:
+        divided = "PRODUCER_WARPS // PRODUCER_GROUPS" if groups > 1 else "PRODUCER_WARPS"
+        found.append(Constant("PRODUCER_ROW_WARPS", warps, "of a producer group", divided))
+        found.append(Constant("PRODUCER_ROW_THREADS", LANES * warps, "likewise", "LANES * PRODUCER_ROW_WARPS"))
+    return found
+
+
+def _vectors(s: Solution) -> list[Constant]:
+    d, c = s.design, s.computed
+    row = "ROW_THREADS" if d.warps_per_row > 1 else "LANES"
+    wide = max(c.x.bytes, c.y.bytes)
+    note = f"elements that a lane moves at once: {d.access_bytes} bytes of the wider of x and y"
+    found = [
+        Constant("VECTOR", s.vector, note, f"{d.access_bytes} // {wide}"),
+        Constant("VECTORS", s.vectors, "of a thread in a row", f"COLUMNS // ({row} * VECTOR)"),
+    ]
+    if d.specialise == "preprocess":
+        row = "PRODUCER_ROW_THREADS" if s.producer_row_warps > 1 else "LANES"
+        note = "of a producer's thread"
+        found.append(Constant("PRODUCER_VECTORS", s.producer_vectors, note, f"COLUMNS // ({row} * VECTOR)"))
+    if s.vector > 4 and (d.specialise == "preprocess" or d.scales == "shared"):
+        found.append(Constant("PART", 4, "values of f32 that a lane moves at once: a vector is stored in parts"))
+    if s.grain > 1:
+        if d.specialise == "tma":
+            found.append(
+                Constant("GRAIN", s.grain, "elements that fill 16 bytes: the unit of bulk copies", "16 // X_BYTES")
+            )
+        else:
+            found.append(Constant("GRAIN", s.grain, "elements behind the last whole ones are moved singly", "VECTOR"))
+    return found
+
+
+def _limits(s: Solution) -> list[Constant]:
+    d = s.design
+    groups = max(d.groups, d.producer_groups)
+    named = "GROUPS" if d.groups >= d.producer_groups else "PRODUCER_GROUPS"
+    divisor = f"({named} + 1)" if groups > 1 else "2"
+    note = "that 32 bits count, and a step of every group of every CTA beyond"
+    return [Constant("MAX_ROWS", s.most_rows, note, f"(2**31 - 1) // {divisor}")]

@@ -1,0 +1,164 @@
+"""Which normalisations for sm_90a are legal; `warpwright rules` prints the list.
+
+A predicate returns None or (value, limit, nearest legal value).
+"""
+
+from __future__ import annotations
+
+import math
+
+from warpwright.archs import SM90A
+from warpwright.families.norm_act.sm_90a.solution import LANES, OVERHEAD, WARPGROUP, Solution, turn
+from warpwright.plan.rule import Advice, Finding, RuleSet
+
+__all__ = ["RULES"]
+
+RULES: RuleSet[Solution] = RuleSet()
+
+#: Warps of the largest CTA, of 1024 threads (CUDA C++ Programming Guide, compute capabilities).
+_MAX_WARPS = 32
+#: Mbarriers beyond which no ring is worth its addresses.
+_MAX_STAGES = 64
+
+
+@RULES.add("access", "design.access_bytes")
+def _(s: Solution) -> Finding:
+    """a lane moves whole elements of x and of y at once; bulk copies need rows that begin at multiples of 16 bytes"""
+    given = s.design.access_bytes
+    least = 16 if s.specialise == "tma" else max(s.computed.x.bytes, s.computed.y.bytes)
+    return None if given >= least else (given, f">= {least}", least)
+
+
+@RULES.add("producers", "design.producer_warps")
+def _(s: Solution) -> Finding:
+    """one warp of each producer group loads by bulk copies, or there is a warpgroup that gives registers; those that
+    preprocess are as many in each producer group; else there are none"""
+    given, groups = s.producers, s.design.producer_groups
+    if s.specialise == "preprocess":
+        if given and given % groups == 0:
+            return None
+        return given, f"a multiple of {groups}", max(groups, given // groups * groups)
+    only = 0 if s.specialise == "none" else WARPGROUP if s.design.reallocate else groups
+    return None if given == only else (given, only, only)
+
+
+@RULES.add("producer_groups", "design.producer_groups")
+def _(s: Solution) -> Finding:
+    """where all warps load there are no producer groups; and of a warpgroup that gives registers four warps may load"""
+    given = s.design.producer_groups
+    most = 1 if s.specialise == "none" else WARPGROUP if s.specialise == "tma" and s.design.reallocate else given
+    return None if given <= most else (given, most, most)
+
+
+@RULES.add("warps", "design.groups")
+def _(s: Solution) -> Finding:
+    """all groups and the producers together are 32 warps at most"""
+    if s.warps <= _MAX_WARPS:
+        return None
+    fits = (_MAX_WARPS - s.producers) // s.design.warps_per_row
+    nearest = fits if fits > 0 else Advice("fewer warps per row, or fewer producers")
+    return f"{s.design.groups} ({s.warps} warps)", f"{_MAX_WARPS} warps", nearest
+
+
+@RULES.add("warps.residency", "design.ctas_per_sm")
+def _(s: Solution) -> Finding:
+    """the CTAs that share an SM have no more threads than it holds"""
+    ctas = s.design.ctas_per_sm
+    most = min(SM90A.threads_per_sm // s.threads, SM90A.ctas_per_sm)
+    if s.warps > _MAX_WARPS or ctas <= most:
+        return None
+    return f"{ctas} ({s.threads * ctas} threads)", f"{SM90A.threads_per_sm} threads", most
+
+
+@RULES.add("columns", "design.columns")
+def _(s: Solution) -> Finding:
+    """every lane of a group, and of a producer group that preprocesses, has as many vectors of a row as any other"""
+    warps = s.design.warps_per_row
+    if s.specialise == "preprocess":
+        warps = math.lcm(warps, s.producer_row_warps)
+    given, step = s.design.columns, LANES * max(s.vector, 1) * warps
+    if given % step == 0:
+        return None
+    most = 65536 // step * step
+    nearest = min(most, -(-given // step) * step) if most else Advice("fewer warps per row")
+    return given, f"a multiple of {step}", nearest
+
+
+@RULES.add("registers", "design.columns")
+def _(s: Solution) -> Finding:
+    """a thread holds its part of a row, as it came and in f32, with weight and bias, and 40 registers or more beside"""
+    room = (s.consumer_registers or s.entry_registers) - OVERHEAD
+    if s.warps > _MAX_WARPS or s.value_registers <= room:
+        return None
+    step = LANES * max(s.vector, 1) * s.design.warps_per_row
+    if s.specialise == "preprocess":
+        step = math.lcm(step, LANES * max(s.vector, 1) * s.producer_row_warps)
+    fits = int(s.design.columns * room / s.value_registers) // step * step
+    nearest = fits if fits > 0 else Advice("more warps per row, fewer groups, or fewer CTAs per SM")
+    return (
+        f"{s.design.columns} ({s.value_registers} registers)",
+        f"{room} of {room + OVERHEAD} registers",
+        nearest,
+    )
+
+
+@RULES.add("reallocate", "design.reallocate")
+def _(s: Solution) -> Finding:
+    """only the tma design reallocates registers, of whole warpgroups, where a CTA has the SM to itself"""
+    d = s.design
+    whole = d.groups * d.warps_per_row % WARPGROUP == 0
+    possible = d.specialise == "tma" and d.ctas_per_sm == 1 and whole
+    return None if possible or not d.reallocate else ("true", "false", "false")
+
+
+@RULES.add("named_barriers", "design.groups")
+def _(s: Solution) -> Finding:
+    """groups of several warps that sum a row have a named barrier each, of which a CTA has 15 beside its own"""
+    # Producer groups, which sum where they preprocess, have 31 warps at most between them: 15 groups of two.
+    most = SM90A.named_barriers - 1
+    if s.specialise == "preprocess" or s.statistics_warps == 1 or s.design.groups <= most:
+        return None
+    return s.design.groups, f"{most} barriers", most
+
+
+@RULES.add("persistent", "design.persistent")
+def _(s: Solution) -> Finding:
+    """a ring is worth its barriers where a CTA walks over many rows"""
+    return None if s.specialise == "none" or s.design.persistent else ("false", "true", "true")
+
+
+@RULES.add("scales", "design.scales")
+def _(s: Solution) -> Finding:
+    """what is held in shared memory is held for many rows; and there is something to hold"""
+    needed = s.design.persistent and bool(s.computed.weight or s.computed.bias)
+    return None if s.design.scales == "registers" or needed else ("shared", "registers", "registers")
+
+
+@RULES.add("stages", "design.stages")
+def _(s: Solution) -> Finding:
+    """a ring has 2 to 64 stages; where all warps load, there is none"""
+    if s.specialise == "none":
+        return None if s.stages == 0 else (s.stages, "auto", "auto")
+    if 2 <= s.stages <= _MAX_STAGES:
+        return None
+    return s.stages, f"2..{_MAX_STAGES}", min(max(s.stages, 2), _MAX_STAGES)
+
+
+@RULES.add("stages.turns", "design.stages")
+def _(s: Solution) -> Finding:
+    """each stage is filled by one group and emptied by one, always: loads do not land in the order of their rows, and a
+    group that waits for a stage of another's may see the phase before last"""
+    unit = turn(s.design)
+    if s.specialise == "none" or s.stages % unit == 0:
+        return None
+    return s.stages, f"a multiple of {unit}", max(unit, s.stages // unit * unit)
+
+
+@RULES.add("shared_memory", "design.stages")
+def _(s: Solution) -> Finding:
+    """the ring, the sums and the barriers fit a CTA's share of the SM's shared memory"""
+    if s.shared_bytes <= s.shared_limit:
+        return None
+    fits = s.fitting_stages // turn(s.design) * turn(s.design)
+    advice = Advice("fewer columns, fewer CTAs per SM, or specialise: none, which needs no ring")
+    return f"{s.stages} ({s.shared_bytes} B)", f"{s.shared_limit} B", fits if fits >= 2 else advice

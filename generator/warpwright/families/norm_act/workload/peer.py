@@ -1,0 +1,55 @@
+"""torch.compile's fused kernel of the same function, as its autotuner makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from warpwright.families.running import Peer
+
+__all__ = ["compiled", "function"]
+
+
+def function(torch: Any, kernel: Mapping[str, Any], columns: int) -> Callable[[Mapping[str, Any]], Any]:
+    """Return what a person would write with torch.nn.functional, of the tensors by name; it gives y."""
+    f = torch.nn.functional
+    activations = {
+        "identity": lambda v: v,
+        "relu": f.relu,
+        "silu": f.silu,
+        "gelu_tanh": lambda v: f.gelu(v, approximate="tanh"),
+        "gelu_erf": f.gelu,
+    }
+    activation, eps = activations[kernel["activation"]], kernel["eps"]
+
+    def norm_act(x: Any, residual: Any, weight: Any, bias: Any) -> Any:
+        v = x.float()
+        if residual is not None:
+            v = v + residual.float()
+        weight, bias = (w if w is None else w.float() for w in (weight, bias))
+        if kernel["norm"] == "layer":
+            v = f.layer_norm(v, (columns,), weight, bias, eps)
+        else:
+            v = f.rms_norm(v, (columns,), weight, eps)
+            v = v if bias is None else v + bias
+        return activation(v)
+
+    return lambda t: norm_act(t["x"], t.get("residual"), t.get("weight"), t.get("bias"))
+
+
+def compiled(torch: Any, kernel: Mapping[str, Any], tensors: Mapping[str, Any]) -> Peer | None:
+    """Return torch.compile(mode max-autotune) of the function; None where torch cannot compile it."""
+    y = tensors["y"]
+    plain = function(torch, kernel, y.shape[1])
+
+    def once(given: Mapping[str, Any]) -> None:
+        y.copy_(plain(given))
+
+    given = {name: tensors[name] for name in ("x", "residual", "weight", "bias") if name in tensors}
+    try:
+        launch = torch.compile(once, mode="max-autotune-no-cudagraphs")
+        launch(given)
+        torch.cuda.synchronize()
+    except Exception:  # of whatever kind: no compiler, no Triton, a version without the function
+        return None
+    return Peer("torch.compile max-autotune", lambda: launch(given))

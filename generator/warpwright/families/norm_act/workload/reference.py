@@ -1,0 +1,111 @@
+"""The float64 reference, with a bound on the error of the kernel's f32 arithmetic, derived and not tuned.
+
+u = 2^-24 is the round-off of f32. A sum of n terms, in whatever order, by chains no longer than h additions, is off by
+h u / (1 - h u) times the sum of magnitudes: a thread adds its elements, a warp 5 times, then the warps' sums are
+added.
+
+- v = x + residual rounds once; mean = sum * fl(1/n): the sum's error, and 2 roundings.
+- d = v - mean rounds once, and carries the errors of v, its own, and of mean, common to the row: a large mean costs
+  what it must.
+- The variance is the mean of d^2, of which each has twice d's own error times |d|, and its own rounding. The common
+  one adds no more than its square: the exact deviations of a row add up to nothing.
+- 1/sqrt(variance + eps): rsqrt.approx.ftz.f32 is off by 2^-22.9 at most (PTX ISA, rsqrt). What the variance's error
+  makes of it is taken at both ends of the interval.
+- d times that, times weight, plus bias: a rounding each. The activation has its operation's own bound.
+
+Below 2^-126 f32 loses digits: what is that small adds 2^-149 a step. Sums of squares beyond f32's range are out of
+scope: docs/norm_act.md says so. NaN anywhere makes its whole row NaN, and so does an infinity in a layer norm; in an
+RMS norm an infinity makes the finite ones of its row zero, before bias, and itself NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from warpwright.device.xp import Array, Xp
+from warpwright.epilogue import registry
+from warpwright.families.running import Expected
+
+__all__ = ["SPECIAL", "normalised", "strew"]
+
+_U, _TINY = 2.0**-24, 2.0**-149
+_RSQRT = 2.0**-22.9
+#: What is strewn into the first rows of every so many: a prime, so that each group of warps has others behind them.
+SPECIAL = (float("nan"), float("inf"), float("-inf"))
+_EVERY = 17
+
+
+def strew(values: Array) -> None:
+    """Put one that is not finite into some rows of (M, N), each into another column; the others stay finite."""
+    rows, columns = values.shape
+    for row in range(rows):
+        if row % _EVERY < len(SPECIAL):
+            values[row, 7 * row % columns] = SPECIAL[row % _EVERY]
+
+
+def normalised(xp: Xp, kernel: Mapping[str, Any], chain: int, x: Array, operands: Mapping[str, Array]) -> Expected:
+    """Return y for x (M, N) in float64 with the bound on its error.
+
+    operands: residual (M, N), weight (N,), bias (N,), as the kernel has them. chain: the most additions that a term of
+    a row's sum goes through.
+    """
+    with np.errstate(all="ignore"):
+        return _normalised(xp, kernel, chain, x, operands)
+
+
+def _normalised(xp: Xp, kernel: Mapping[str, Any], chain: int, x: Array, operands: Mapping[str, Array]) -> Expected:
+    columns = x.shape[1]
+    gamma = chain * _U / (1 - chain * _U)
+    eps = float(np.float32(kernel["eps"]))
+    v, own = x, 0.0 * xp.abs(x)
+    common = 0.0 * _sum(own)
+    if "residual" in operands:
+        v = x + operands["residual"]
+        own = _U * xp.abs(v)
+    if kernel["norm"] == "layer":
+        size = _sum(xp.abs(v) + own) / columns
+        common = _sum(own) / columns + (gamma + 2.01 * _U) * size
+        v = v - _sum(v) / columns
+        own = own + _U * (xp.abs(v) + own + common) + _TINY
+    square = _sum(v * v) / columns
+    moved = _sum(2.0 * xp.abs(v) * own + own * own) / columns + common * (common + 2.0 * _sum(own) / columns)
+    moved = moved + (gamma + 3.01 * _U) * (square + moved) + _TINY
+    moved = moved + _U * (square + moved + eps)  # of adding eps
+    scale = _power(square + eps)
+    least = xp.where(moved < square, square - moved, 0.0 * square)
+    slack = xp.maximum(_power(least + eps) - scale, scale - _power(square + moved + eps))
+    slack = slack + _RSQRT * (scale + slack)
+    value = v * scale
+    error = (own + common) * (scale + slack) + xp.abs(v) * slack
+    # Where a sum is infinite the scale is zero, and so is every product, without an error.
+    error = xp.where(xp.isnan(error) | xp.isinf(error), xp.array(0.0), error)
+    error = error + _U * (xp.abs(value) + error) + _TINY
+    if "weight" in operands:
+        weight = operands["weight"]
+        value, error = value * weight, error * xp.abs(weight)
+        error = error + _U * (xp.abs(value) + error) + _TINY
+    if "bias" in operands:
+        value = value + operands["bias"]
+        error = error + _U * (xp.abs(value) + error)
+    if kernel["activation"] != "identity":
+        step = registry.get(kernel["activation"])
+        error = step.error(xp, value, _settled(xp, value, error), {})
+        value = step.reference(xp, value, {})
+    return Expected(value, _settled(xp, value, error))
+
+
+def _sum(values: Array) -> Array:
+    """Over a row; stays a column."""
+    return values.sum(1)[:, None]
+
+
+def _power(values: Array) -> Array:
+    return values**-0.5
+
+
+def _settled(xp: Xp, values: Array, error: Array) -> Array:
+    """What is not finite has no error: it comes out of f32 as out of the exact arithmetic."""
+    return xp.where(xp.isnan(values) | xp.isinf(values), xp.array(0.0), error)

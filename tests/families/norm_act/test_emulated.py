@@ -1,0 +1,130 @@
+"""Built kernels on the emulator: right ones pass every case, and what is taken out of them is missed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.families.norm_act.points import legal
+from tests.records import rewrite
+from warpwright.build import BuildJob, build
+from warpwright.build.launch_capture import HostError, TensorValue
+from warpwright.canonical import plain
+from warpwright.emulate.mutants.trials import mutants_of, read_reasons, trials
+from warpwright.emulate.variant import harness
+from warpwright.families.norm_act.sm_90a.rules import RULES
+from warpwright.record import read_json, write_json
+from warpwright.render import render
+
+pytestmark = pytest.mark.slow
+
+CASES = {
+    *("no_rows", "one", "one_column", "grain", "full", "integer", "nonfinite", "large_mean", "tail", "quarter", "half"),
+    *("ring", "distant"),
+}
+
+
+def test_a_right_kernel_is_correct(built: Path) -> None:
+    verdict = harness.emulate(harness.load(built))
+    assert (verdict.status, verdict.diagnosis, verdict.differences) == ("correct", "", ())
+    of_rings = set() if built.name == "none" else {"whole_ring", "long"}
+    assert set(verdict.figures["problems"]) == CASES | of_rings
+    assert verdict.figures["coverage"]["missed"] == []
+    assert 0 < verdict.figures["ratio"] <= 1
+
+
+def test_each_mutant_is_caught_or_has_a_reason_not_to_be(built: Path) -> None:
+    subject = harness.load(built)
+    survivors = [trial.mutant.name for trial in trials(subject, mutants_of(subject)) if trial.survived]
+    assert sorted(survivors) == sorted(read_reasons(Path(__file__).with_name("mutants"), subject.plan.label))
+
+
+#: Faults in the source, and what the emulator says of them.
+PLANTED = [
+    ("none", "tail[0] = cutlass.select_(has_tail, tail[0] * scale, Float32(0.0))", "tail[0] = tail[0] * scale", "nan"),
+    ("none", "if next_row < rows:", "if row < rows:", "global-bounds"),
+    ("none", "barrier = ROW_BARRIER_ID + group", "barrier = ROW_BARRIER_ID", "race: sums"),
+    ("none", "values[None, i].fill(0.0)", "values[None, i].fill(0.5)", "outside their bound"),
+    ("tma", "state.advance(GROUPS)", "state.advance(1)", ""),
+    ("tma", "if whole > 0:", "if whole > 8:", "deadlock"),
+    ("tma", "cute.arch.fence_view_async_shared()", "pass", "race"),
+    ("preprocess", "turn = 1 - turn", "turn = turn", "race"),
+]
+
+
+@pytest.mark.parametrize(("design", "right", "wrong", "said"), PLANTED)
+def test_a_planted_fault_is_found(
+    all_built: dict[str, Path], tmp_path: Path, design: str, right: str, wrong: str, said: str
+) -> None:
+    source = (all_built[design] / "kernel.py").read_text()
+    assert right in source
+    folder = tmp_path / "planted"
+    subject = harness.load(all_built[design])
+    (artifact,) = build([BuildJob(source.replace(right, wrong), subject.plan, folder)])
+    write_json(folder / "plan.json", plain(subject.plan))
+    verdict = harness.emulate(harness.load(folder)) if artifact.built else None
+    found = f"{verdict.status} {verdict.diagnosis}" if verdict else str(artifact.failure)
+    assert not verdict or verdict.status in ("crash", "hang", "incorrect")
+    assert said in found
+
+
+def test_groups_that_do_not_divide_the_stages_are_why_that_is_a_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loads land in any order: a group that waits for another's stage sees the phase before last as its own."""
+    monkeypatch.setattr(RULES, "rules", [rule for rule in RULES.rules if rule.id != "stages.turns"])
+    plan = legal(columns=512, warps_per_row=1, groups=3, stages=4)
+    build([BuildJob(render(plan), plan, tmp_path / "planted")])
+    write_json(tmp_path / "planted" / "plan.json", plain(plan))
+    verdict = harness.emulate(harness.load(tmp_path / "planted"))
+    assert verdict.status == "hang"
+    assert "that this waits for is over" in verdict.diagnosis  # and that before the last, too
+
+
+@pytest.mark.parametrize(
+    ("pattern", "into", "said"),
+    [
+        (r"(cp\.async\.bulk\.shared::cluster[^;]*, )(%r\d+)(, \[[^;]*;)", r"add.s32 \2, \2, 16; \1\2\3", "bulk load"),
+        (r"(cp\.async\.bulk\.shared::cluster[^;]*, )(%r\d+)(, \[[^;]*;)", r"add.s32 \2, \2, -16; \1\2\3", "bytes"),
+    ],
+)
+def test_what_is_a_little_wrong_is_named(
+    all_built: dict[str, Path], tmp_path: Path, pattern: str, into: str, said: str
+) -> None:
+    folder = Path(shutil.copytree(all_built["tma"], tmp_path / "tma"))
+    altered, number = re.subn(pattern, into, (folder / "kernel.ptx").read_text())
+    assert number
+    rewrite(folder, "kernel.ptx", altered)
+    verdict = harness.emulate(harness.load(folder))
+    assert verdict.status in ("crash", "hang", "incorrect")
+    assert said in verdict.diagnosis
+
+
+def test_a_plan_that_says_something_else_degrades(built: Path) -> None:
+    plan = read_json(built / "plan.json") or {}
+    for barrier in plan["kernels"][0]["barriers"]:
+        barrier["arrivals"] += 1
+    rewrite(built, "plan.json", plan)
+    assert harness.emulate(harness.load(built)).differences
+
+
+def test_the_launch_of_any_problem(built: Path) -> None:
+    """The grid is the rows', up to the limit; nothing is launched for nothing, and no CTA for what is too wide."""
+    subject = harness.load(built)
+    tensors = [a for a in subject.plan.arguments if a.kind != "scalar"]
+
+    def grid(m: int, n: int, limit: int = 264) -> list[int]:
+        shapes = [((m, n), (-(-n // 8) * 8, 1)) if a.kind == "tensor" else ((n,), (1,)) for a in tensors]
+        values = [TensorValue((i + 1) << 44, *s, a.dtype) for i, (a, s) in enumerate(zip(tensors, shapes, strict=True))]
+        return [launch.grid[0] for launch in subject.host([*values, limit])]
+
+    assert [grid(m, 512) for m in (0, 1, 264, 265)] == [[], [1], [264], [264]]
+    assert grid(5, 0) == []
+    most = subject.plan.limits[1].most
+    assert grid(most, 512) == [264]
+    for size in ((5, 513), (most + 1, 512)):
+        with pytest.raises(HostError, match="CUDA error 9"):  # an invalid configuration: no CTA
+            grid(*size)

@@ -1,0 +1,143 @@
+"""What holds for every point: planning never raises, gives reasons, and keeps the invariants of a legal plan."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.families.norm_act.points import DTYPES, legal, planned
+from warpwright.archs import SM90A
+from warpwright.canonical import plain
+from warpwright.device.launch import resident_ctas
+from warpwright.dtypes import dtype
+from warpwright.families import target
+from warpwright.families.norm_act.workload.design import grain, whole
+from warpwright.plan.explanation import explain
+from warpwright.plan.stored import plan_from_json
+from warpwright.plan.types import Plan
+
+TARGET = target("norm_act", "sm_90a")
+
+anything = st.fixed_dictionaries(
+    {
+        "x": st.sampled_from(DTYPES),
+        "y": st.sampled_from(DTYPES),
+        "norm": st.sampled_from(("layer", "rms")),
+        "weight": st.sampled_from((*DTYPES, None)),
+        "bias": st.sampled_from((*DTYPES, None)),
+        "residual": st.booleans(),
+        "specialise": st.sampled_from(("none", "tma", "preprocess")),
+        "columns": st.integers(1, 32).map(lambda units: 256 * units) | st.integers(1, 65536),
+        "warps_per_row": st.sampled_from((1, 2, 4, 8, 16)),
+        "groups": st.integers(1, 4) | st.integers(1, 20),
+        "producer_warps": st.just("auto") | st.sampled_from((1, 2, 4, 8)),
+        "producer_groups": st.integers(1, 4),
+        "stages": st.just("auto") | st.integers(1, 40),
+        "ctas_per_sm": st.integers(1, 4),
+        "persistent": st.booleans(),
+        "scales": st.sampled_from(("registers", "shared")),
+        "reallocate": st.booleans(),
+        "access_bytes": st.sampled_from((2, 4, 8, 16)),
+    }
+)
+often = settings(max_examples=400, deadline=None)
+
+
+def check_legal(plan: Plan) -> None:
+    kernel, d = plan.main, plan.design
+    x, y = (dtype(plan.kernel[name]["dtype"]) for name in "xy")
+    end = 0
+    for buffer in kernel.buffers:
+        assert buffer.offset >= end
+        assert buffer.offset % buffer.alignment == 0
+        assert buffer.bytes == math.prod(buffer.shape) * dtype(buffer.dtype).bytes
+        end = buffer.offset + buffer.bytes
+    assert end <= kernel.shared_bytes < end + 128
+    # As many CTAs as the design says fit an SM, in each of its resources.
+    assert (kernel.shared_bytes + SM90A.shared_reserved) * d.ctas_per_sm <= SM90A.shared_per_sm
+    warps = -(-kernel.threads * d.ctas_per_sm // 128) * 4
+    assert warps * 32 * kernel.entry_registers <= SM90A.registers
+    assert resident_ctas(kernel, SM90A) >= d.ctas_per_sm
+    # What warps have after reallocation is no more than there was.
+    given = sum(32 * role.warps * (role.registers or kernel.entry_registers) for role in kernel.roles)
+    assert given <= kernel.threads * kernel.entry_registers
+    assert sum(role.warps for role in kernel.roles) * 32 == kernel.threads
+    # Every lane moves whole vectors, of addresses that are multiples of them.
+    vector = d.access_bytes // max(x.bytes, y.bytes)
+    assert vector >= 1
+    assert d.columns % (32 * vector * d.warps_per_row) == 0
+    for argument in plan.arguments:
+        if argument.kind == "tensor":
+            assert argument.alignment % (vector * dtype(argument.dtype).bytes) == 0
+    for copy in kernel.copies:
+        assert copy.box[0] * dtype(copy.dtype).bytes % 16 == 0
+    if d.stages:
+        # A stage has one group that fills it, and one that empties it.
+        assert d.stages % d.groups == d.stages % d.producer_groups == 0
+        (full,) = (barrier for barrier in kernel.barriers if barrier.name == "row_full")
+        assert full.transaction_bytes < 2**20  # what an mbarrier can count
+    assert all(id_ < SM90A.named_barriers for barrier in kernel.barriers for id_ in barrier.ids)
+    numbers: dict[str, Any] = {}
+    for constant in plan.constants:
+        numbers[constant.name] = eval(constant.expression or str(constant.value), {"max": max, "min": min}, numbers)
+        assert numbers[constant.name] == constant.value, constant
+    assert plan_from_json(plain(plan)) == plan
+    assert TARGET.words(plan)["names"] == set(numbers)
+
+
+@often
+@given(anything)
+def test_a_plan_is_legal_in_every_respect_or_says_why_not(choices: dict[str, Any]) -> None:
+    plan = planned(**choices)
+    assert plan == planned(**choices)
+    if plan.legal:
+        check_legal(plan)
+        return
+    assert plan.kernels == plan.arguments == plan.constants == ()
+    text = explain(plan, {"M": 1, "N": 1})
+    for violation in plan.violations:
+        assert all((violation.field, violation.value, violation.limit, violation.nearest))
+        assert violation.message in text
+
+
+def test_each_design_is_legal_in_every_respect() -> None:
+    for x in DTYPES:
+        for y in DTYPES:
+            for specialise in ("none", "tma", "preprocess"):
+                check_legal(legal(x=x, y=y, columns=1024, specialise=specialise))
+    check_legal(legal(columns=4096, groups=4, reallocate=True))
+
+
+def test_the_rows_of_a_problem_have_limits() -> None:
+    plan = legal()
+    assert plan.exceeded({"M": 5, "N": 4096}) is None
+    beyond = plan.exceeded({"M": 5, "N": 4097})
+    assert beyond
+    assert (beyond.what, beyond.most) == ("columns", 4096)
+    most = (2**31 - 1) // 4  # a step of three groups beyond the last row is still a number of 32 bits
+    assert plan.exceeded({"M": most, "N": 1}) is None
+    assert plan.exceeded({"M": most + 1, "N": 1})
+
+
+def test_what_is_moved_in_vectors() -> None:
+    assert [whole(legal(), n) for n in (1, 7, 8, 4095, 4096)] == [0, 0, 8, 4088, 4096]
+    assert grain(legal(y="f32")) == 8  # bulk copies move 16 bytes of x
+    assert grain(legal(specialise="none", y="f32")) == 4
+    assert grain(legal(specialise="none", access_bytes=2, columns=1024)) == 1
+
+
+def test_the_ring_keeps_64_kib_in_flight_and_every_group_has_a_stage() -> None:
+    def stages(**choices: Any) -> int:
+        found: int = legal(**choices).design.stages
+        return found
+
+    assert [stages(groups=g) for g in (1, 2, 3)] == [8, 8, 9]
+    assert stages(groups=1, ctas_per_sm=2) == 4
+    assert stages(columns=1024, warps_per_row=1, groups=12) == 36
+    assert stages(columns=8192, warps_per_row=8, groups=1) == 4
+    assert stages(specialise="preprocess") == 6  # two for each group
+    assert stages(specialise="preprocess", columns=2048, warps_per_row=2, producer_groups=2) == 6
+    assert stages(residual=True, groups=1) == 4

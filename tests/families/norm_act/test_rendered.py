@@ -1,0 +1,95 @@
+"""Rendered normalisations: three of them whole, and what holds for all: clean Python, nothing that is not used.
+
+To renew the three after a change that is meant: python -m tests.render.golden
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.families.norm_act.points import DTYPES, GOLDEN, legal, planned
+from tests.render.golden import difference
+from warpwright.plan.types import Plan
+from warpwright.render import render
+
+FOLDER = Path(__file__).with_name("golden")
+#: Every branch of the template: counts of one and of more, in each design.
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "specialise": ("none", "tma", "preprocess"),
+    "warps_per_row": (1, 2),
+    "groups": (1, 2),
+    "norm": ("layer", "rms"),
+    "residual": (False, True),
+    "ctas_per_sm": (1, 2),
+}
+#: What only one design has.
+OWN: dict[str, list[dict[str, Any]]] = {
+    "none": [{"persistent": False}, {"access_bytes": 2}, {"scales": "shared"}],
+    "tma": [
+        {"reallocate": True, "ctas_per_sm": 1, "warps_per_row": 4},
+        {"reallocate": True, "ctas_per_sm": 1, "warps_per_row": 4, "producer_groups": 2, "scales": "shared"},
+        {"reallocate": True, "ctas_per_sm": 1, "warps_per_row": 4, "producer_groups": 4},
+        {"producer_groups": 2},
+        {"scales": "shared"},
+    ],
+    "preprocess": [{"producer_warps": w, "producer_groups": q} for w, q in ((1, 1), (2, 1), (2, 2), (4, 2))]
+    + [{"scales": "shared"}],
+}
+
+
+@pytest.fixture(scope="module")
+def plans() -> list[Plan]:
+    designs = [dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())]
+    designs += [{**d, **own} for d in designs for own in OWN[d["specialise"]]]
+    activations = itertools.cycle(("identity", "relu", "silu", "gelu_tanh", "gelu_erf"))
+    dtypes = itertools.cycle(itertools.product(DTYPES, DTYPES, ("f32", "bf16", None), ("f16", None)))
+    found = []
+    for design, activation, (x, y, weight, bias) in zip(designs, activations, dtypes, strict=False):
+        kernel = {"x": x, "y": y, "weight": weight, "bias": bias, "activation": activation}
+        found.append(planned(**{"columns": 1024, **kernel, **design}))
+    return [plan for plan in found if plan.legal]
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_kernels_are_as_they_were(name: str) -> None:
+    if changes := difference(FOLDER / f"{name}.py", render(GOLDEN[name]())):
+        pytest.fail(changes, False)
+
+
+def test_they_are_clean_python_as_the_formatter_leaves_it(plans: list[Plan], tmp_path: Path) -> None:
+    assert len(plans) > 250
+    for number, plan in enumerate(plans):
+        (tmp_path / f"kernel_{number}.py").write_text(render(plan))
+    for command in (["check", "--select=E,F,W,B", "--output-format=concise"], ["format", "--check"]):
+        arguments = [sys.executable, "-m", "ruff", *command, "--no-cache", "--isolated", "--line-length=120", "."]
+        found = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
+        assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_only_what_is_used_is_rendered_and_no_count_of_one(plans: list[Plan]) -> None:
+    for plan in plans:
+        text = render(plan)
+        assert text.count("\n") < 330
+        assert not re.search(r"\{\{|\}\}|\{%|%\}|\{#|#\}|\n\n\n\n|[ \t]\n|\t", text)
+        code = re.sub(r"#.*", "", text.split('"""', 2)[2])
+        names = [constant.name for constant in plan.constants] + re.findall(r"^(?:def|class) (\w+)", code, re.M)
+        names += re.findall(r"^ +(\w+) = ", code, re.M)
+        said = Counter(re.findall(r"\w+", code))
+        assert not {name for name in names if said[name] < 2} - {plan.entry}, plan.label
+        ones = {c.name for c in plan.constants if c.value == 1}
+        # An index, an identifier, and what may be one as well as more.
+        assert ones <= {"PRODUCER_WARP", "ROW_BARRIER_ID", "VECTOR", "VECTORS", "PRODUCER_VECTORS"}, (plan.label, ones)
+
+
+def test_the_way_in_of_a_wide_row_is_one_branch() -> None:
+    """A whole row is moved without a question for each vector."""
+    text = render(legal())
+    assert text.count("if whole == COLUMNS:") == 1
