@@ -44,7 +44,8 @@ def test_every_warp_has_one_role_and_every_mbarrier_a_buffer(plans: list[Plan]) 
         assert planned.kernels, planned.label
         for kernel in planned.kernels:
             loads = any(copy.direction == "load" for copy in kernel.copies)
-            assert any(barrier.kind == "mbarrier" for barrier in kernel.barriers) == loads, planned.label
+            if loads:  # asynchronous ones, which mbarriers count; roles may hand over by mbarriers without them
+                assert any(barrier.kind == "mbarrier" for barrier in kernel.barriers), planned.label
             warps = [w for role in kernel.roles for w in range(role.first_warp, role.first_warp + role.warps)]
             assert sorted(warps) == list(range(kernel.threads // 32)), planned.label
             buffers = {buffer.name: buffer for buffer in kernel.buffers}

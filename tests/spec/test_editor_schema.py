@@ -76,6 +76,7 @@ def test_the_sweep_alone_may_give_a_whole_part(tmp_path, validator, family, part
     document["sweep"] = {part: [document.pop(part)]}
     document.pop("where", None)
     path = tmp_path / "x.yaml"
-    path.write_text(yaml.safe_dump(document, sort_keys=False))
+    text = yaml.safe_dump(document, sort_keys=False)
+    path.write_text(text.replace("1.0e-05", "0.00001"))  # an exponent, which a file may not have
     assert len(load(path).points()) == 1
     validator.validate(document)
