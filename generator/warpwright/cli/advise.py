@@ -151,7 +151,7 @@ def _print_one(plan: Plan, rows: Sequence[_Row]) -> None:
         return
     typer.echo(advice_text(plan, rows[0].advice).rstrip("\n"))
     if rows[0].mark:
-        say(f"the measured time is from {rows[0].mark}")
+        say(f"the measured time was not obtained here ({rows[0].mark})")
 
 
 def _print_all(rows: Sequence[_Row], groups: Sequence[tuple[list[_Row], Choice]], extents: Mapping[str, int]) -> None:
