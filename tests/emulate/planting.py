@@ -14,7 +14,7 @@ from warpwright.emulate.variant.verdict import Verdict
 from warpwright.plan.types import Plan
 from warpwright.render import render
 
-__all__ = ["Planter", "planter"]
+__all__ = ["Planter", "cases", "planter"]
 
 
 class Planter:
@@ -50,3 +50,10 @@ def planter(top: Path, arch: str = "sm_90a") -> Iterator[Planter]:
     """A planter whose compile service ends with the context."""
     with Pool(arch, 1, TIMEOUT_SECONDS) as pool:
         yield Planter(pool, top)
+
+
+def cases(plant: Planter, plan: Plan, *edits: tuple[str, str]) -> set[str]:
+    """The cases that show a planted bug."""
+    verdict = plant.planted(plan, *edits)
+    assert verdict.status in ("incorrect", "crash", "hang"), (verdict.status, edits)
+    return {defect.case for defect in verdict.defects}

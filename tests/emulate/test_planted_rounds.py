@@ -3,16 +3,14 @@ many tiles, planted in kernels: each needs a case of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.emulate.plans import gemm_plan
-from tests.emulate.planting import Planter, planter
+from tests.emulate.planting import Planter, cases
 from tests.families.copy.points import point as copy_point
 from warpwright.plan import plan as plan_point
-from warpwright.plan.types import Plan
 
 SMALL: dict[str, Any] = {
     "design.tile": {"m": 64, "n": 64, "k": 64}, "design.consumer_warps": 4, "design.stages": 5
@@ -28,19 +26,6 @@ SKIP = (
     "            release_state.advance(k_tiles)\n"
     "            cluster_tile += 2"
 )
-
-
-@pytest.fixture(scope="module")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planter]:
-    with planter(tmp_path_factory.mktemp("planted")) as found:
-        yield found
-
-
-def cases(plant: Planter, plan: Plan, *edits: tuple[str, str]) -> set[str]:
-    """The cases that show a planted bug."""
-    verdict = plant.planted(plan, *edits)
-    assert verdict.status in ("incorrect", "crash", "hang"), (verdict.status, edits)
-    return {defect.case for defect in verdict.defects}
 
 
 def test_a_round_of_the_ring_that_flips_no_phase(plant: Planter) -> None:

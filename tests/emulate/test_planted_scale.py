@@ -3,13 +3,12 @@ kernels that are right another way than planned, which must not be called wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.emulate.plans import gemm_plan
-from tests.emulate.planting import Planter, planter
+from tests.emulate.planting import Planter
 from tests.families.copy.points import point as copy_point
 from warpwright.emulate.variant.verdict import Verdict
 from warpwright.plan import plan as plan_point
@@ -23,12 +22,6 @@ READS_C: dict[str, Any] = {
 }
 BATCH = "batch = cluster_tile // per_batch"
 COLUMN = "n_tile = within // width"
-
-
-@pytest.fixture(scope="module")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planter]:
-    with planter(tmp_path_factory.mktemp("planted")) as found:
-        yield found
 
 
 def cases(verdict: Verdict) -> set[str]:

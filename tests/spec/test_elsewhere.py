@@ -86,6 +86,18 @@ def test_every_word_leads_to_something(family):
     assert all(word == word.lower() and word not in families.NAMES for word in own.known_as)
 
 
+@pytest.mark.parametrize("family", families.NAMES)
+def test_a_family_s_words_for_values_are_no_choices_and_say_what_is(family):
+    fields = Fields(family)
+    for key, words in families.family(family).values.items():
+        paths = [tuple(path.split(".")) for path in fields.paths if path.split(".")[-1] == key]
+        assert paths
+        for word, sentence in words.items():
+            assert " " in sentence
+            assert word == word.lower()
+            assert all(word not in fields.choices(path) for path in paths)
+
+
 def test_every_word_for_a_value_is_one_or_says_why():
     fields = Fields("gemm")
     of = {

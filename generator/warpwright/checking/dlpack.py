@@ -11,25 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from warpwright.dlpack import CPU, CUDA, DLTensor
+
 __all__ = ["OnDevice", "Span", "is_array"]
-
-_CPU, _CUDA = 1, 2  # DLDeviceType
-
-
-class _DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
 
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -54,7 +38,7 @@ def is_array(value: object) -> bool:
     return hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__") and not isinstance(value, OnDevice)
 
 
-def _span(tensor: _DLTensor) -> Span:
+def _span(tensor: DLTensor) -> Span:
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     if tensor.strides:
         strides = tuple(tensor.strides[i] for i in range(tensor.ndim))
@@ -88,13 +72,13 @@ class OnDevice:
         return self._capsule()[0]
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return _CUDA, 0
+        return CUDA, 0
 
     def _capsule(self) -> tuple[object, Span]:
         capsule = self.array.__dlpack__()
-        tensor = _DLTensor.from_address(_pointer_of(capsule, b"dltensor"))
-        if tensor.device_type == _CPU:
-            tensor.device_type, tensor.device_id = _CUDA, 0
+        tensor = DLTensor.from_address(_pointer_of(capsule, b"dltensor"))
+        if tensor.device_type == CPU:
+            tensor.device_type, tensor.device_id = CUDA, 0
             span = _span(tensor)
             if span.bytes:
                 tensor.data += self._moved(self.array, span.address, span.bytes)

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+
+from warpwright.dlpack import CUDA, DLTensor
 
 __all__ = ["Mapped", "capsule", "mapped"]
 
 _PORTABLE, _MAPPED = 1, 2  # CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP
-_CUDA, _SIGNED = 2, 0  # kDLCUDA, kDLInt
+_SIGNED = 0  # kDLInt
 #: What tensors refer to: it must be there as long as they are, so until the process ends.
 _KEPT: list[Any] = []
 
 
-class _ManagedTensor(ctypes.Structure):
-    """DLManagedTensor of DLPack, whose deleter is null: the memory is not its own."""
+class _ManagedTensor(DLTensor):
+    """DLManagedTensor, whose deleter is null: the memory is not its own."""
 
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    ]
+    _fields_: ClassVar = [("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
 class Mapped:
@@ -41,7 +30,7 @@ class Mapped:
         self.host, self.device = host, device
 
 
-def capsule(address: int, words: int, device_type: int = _CUDA, device: int = 0) -> object:
+def capsule(address: int, words: int, device_type: int = CUDA, device: int = 0) -> object:
     """Return memory of signed 64-bit words as a DLPack capsule."""
     extents = (ctypes.c_int64 * 1)(words)
     strides = (ctypes.c_int64 * 1)(1)

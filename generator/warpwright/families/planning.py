@@ -121,7 +121,8 @@ class Family:
     stands_on: other families of which this one uses parts: no further one may be imported.
     step: what a variant is, where a configuration is a sequence of steps; None where it is none.
     known_as: what the family is called elsewhere, in lower case. elsewhere: keys of other tools, in lower case, and the
-    field that they are here (`design.stages`), or a sentence that says why there is none.
+    field that they are here (`design.stages`), or a sentence that says why there is none. values: by the last key of a
+    field, words of other tools that are no choice of it, in lower case, and a sentence that says what is.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Family:
     step: Callable[[Plan], Step | None] = _no_step
     known_as: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.bench or not self.targets:

@@ -31,7 +31,6 @@ _OLDER = "it is older than Hopper, whose TMA and asynchronous MMA every kernel h
 _NEWER = "no family is planned for it yet (the emulator executes sm_100a)"
 _OWN = "an operation of your own is one file: docs/epilogue.md"
 _MMA = "no MMA of that type is planned yet"
-_MAJOR = "it names the contiguous mode: row-major A is k, B and D are n; column-major A and D are m, B is k"
 #: By the last key of a field: words, and the value or the reason for which there is none.
 _VALUES: Mapping[str, Mapping[str, str]] = {
     "dtype": {
@@ -48,9 +47,6 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("sm_100", "sm_100a", "sm_100f", "sm100", "sm100a", "sm_103", "sm_103a", "sm_110a"), _NEWER),
         **dict.fromkeys(("sm_120", "sm_120a", "sm120", "sm_121a", "blackwell", "b100", "b200", "gb200"), _NEWER),
     },
-    "major": dict.fromkeys(
-        ("row", "col", "column", "row_major", "col_major", "column_major", "rowmajor", "colmajor"), _MAJOR
-    ),
     "epilogue": {
         "swish": "silu",
         **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_approximate", "gelu_pytorch_tanh"), "gelu_tanh"),
@@ -121,9 +117,12 @@ def told_of_value(fields: Fields, path: Path, value: Any) -> str:
     meant = family_of_names(value, fields.choices(path))
     if len(meant) > 1:
         return f": {shortened(value)} is {' or '.join(meant)}"
+    own = families.family(fields.family).values
+    if sentence := own.get(_table(path), {}).get(_plain(value)):
+        return f": {sentence}"
     found = _value(path, value)
     if found and " " in found:
-        return f": {found}" if found in (_OWN, _MAJOR) else f": {shortened(value)} is not offered, {found}"
+        return f": {shortened(value)} is not offered, {found}" if found != _OWN else f": {found}"
     return ""
 
 
@@ -133,9 +132,13 @@ def family_of_names(word: str, names: Sequence[Any]) -> list[str]:
 
 
 def _value(path: Path, word: str) -> str:
+    return _VALUES.get(_table(path), {}).get(_plain(word), "")
+
+
+def _table(path: Path) -> str:
+    """Whose words a field takes: those of its last key."""
     last = next((step for step in reversed(path) if isinstance(step, str)), "")
-    table = {"op": "epilogue", "accumulator": "dtype"}.get(last, last)
-    return _VALUES.get(table, {}).get(_plain(word), "")
+    return {"op": "epilogue", "accumulator": "dtype"}.get(last, last)
 
 
 def _plain(word: str) -> str:

@@ -10,14 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.families.copy.points import DTYPES, legal, planned, point
+from tests.families.holding import check_constants, check_illegal
 from warpwright.archs import SM90A
-from warpwright.canonical import plain
 from warpwright.device.launch import resident_ctas
 from warpwright.dtypes import dtype
 from warpwright.families import target
 from warpwright.families.copy.workload.design import chunks, whole
-from warpwright.plan.explanation import explain
-from warpwright.plan.stored import plan_from_json
 from warpwright.plan.types import Plan
 
 TARGET = target("copy", "sm_90a")
@@ -63,12 +61,7 @@ def check_legal(plan: Plan) -> None:
     assert barriers["x_full"].transaction_bytes == d.stage_elements * x.bytes < 2**20  # what an mbarrier can count
     assert barriers["x_empty"].arrivals == d.consumer_warps
     assert d.producer_warps <= d.stages
-    numbers: dict[str, Any] = {}
-    for constant in plan.constants:
-        numbers[constant.name] = eval(constant.expression or str(constant.value), {"max": max, "min": min}, numbers)
-        assert numbers[constant.name] == constant.value, constant
-    assert plan_from_json(plain(plan)) == plan
-    assert TARGET.words(plan)["names"] == set(numbers)
+    check_constants(plan)
 
 
 @often
@@ -79,11 +72,7 @@ def test_a_plan_is_legal_in_every_respect_or_says_why_not(choices: dict[str, Any
     if plan.legal:
         check_legal(plan)
         return
-    assert plan.kernels == plan.arguments == plan.constants == ()
-    text = explain(plan, {"N": 1})
-    for violation in plan.violations:
-        assert all((violation.field, violation.value, violation.limit, violation.nearest))
-        assert violation.message in text
+    check_illegal(plan, {"N": 1})
 
 
 def test_what_ships_is_legal_in_every_respect() -> None:

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.families.holding import check_constants, check_illegal
 from tests.families.ladder.points import RUNGS, legal, planned
 from warpwright.archs import SM90A
-from warpwright.canonical import plain
 from warpwright.device.launch import resident_ctas
 from warpwright.dtypes import dtype
-from warpwright.families import family, target
-from warpwright.plan.explanation import explain
-from warpwright.plan.stored import plan_from_json
+from warpwright.families import family
 from warpwright.plan.types import Plan
 
 anything = st.fixed_dictionaries(
@@ -40,13 +38,8 @@ def check_legal(plan: Plan) -> None:
         end = buffer.offset + buffer.bytes
     assert end <= kernel.shared_bytes < end + 1024
     assert kernel.shared_bytes <= SM90A.shared_bytes
-    numbers: dict[str, Any] = {}
-    for constant in plan.constants:
-        numbers[constant.name] = eval(constant.expression or str(constant.value), {"max": max, "min": min}, numbers)
-        assert numbers[constant.name] == constant.value, constant
+    numbers = check_constants(plan)
     assert numbers["THREADS"] == kernel.threads
-    assert plan_from_json(plain(plan)) == plan
-    assert target("ladder", "sm_90a").words(plan)["names"] == set(numbers)
 
 
 @settings(max_examples=200, deadline=None)
@@ -57,10 +50,7 @@ def test_a_plan_is_legal_in_every_respect_or_says_why_not(choices: dict[str, Any
     if plan.legal:
         check_legal(plan)
         return
-    assert plan.kernels == plan.arguments == plan.constants == ()
-    text = explain(plan, {"M": 1, "N": 1, "K": 1, "L": 1})
-    for violation in plan.violations:
-        assert violation.message in text
+    check_illegal(plan, {"M": 1, "N": 1, "K": 1, "L": 1})
 
 
 @pytest.mark.parametrize("rung", [1, 2, 3, 4])

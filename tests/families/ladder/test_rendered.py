@@ -5,13 +5,11 @@ To renew the whole ones after a change that is meant: python -m tests.render.gol
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.families.holding import check_python, check_used
 from tests.families.ladder.points import GOLDEN, RUNGS, legal
 from tests.render.golden import difference as from_golden
 from warpwright.families.ladder.rungs import RUNGS as NAMED
@@ -35,22 +33,12 @@ def test_kernels_are_as_they_were(name: str) -> None:
 
 
 def test_they_are_clean_python_as_the_formatter_leaves_it(plans: list[Plan], tmp_path: Path) -> None:
-    for number, plan in enumerate(plans):
-        (tmp_path / f"kernel_{number}.py").write_text(render(plan))
-    for command in (["check", "--select=E,F,W,B", "--output-format=concise"], ["format", "--check"]):
-        arguments = [sys.executable, "-m", "ruff", *command, "--no-cache", "--isolated", "--line-length=120", "."]
-        found = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
-        assert found.returncode == 0, found.stdout + found.stderr
+    check_python(plans, tmp_path)
 
 
 def test_only_what_is_used_is_rendered(plans: list[Plan]) -> None:
     for plan in plans:
-        text = render(plan)
-        assert text.count("\n") < 340
-        assert not re.search(r"\{\{|\}\}|\{%|%\}|\{#|#\}|\n\n\n\n|[ \t]\n|\t", text)
-        code = re.sub(r"#.*", "", text.split('"""', 2)[2])
-        names = [constant.name for constant in plan.constants] + re.findall(r"^(?:def|class) (\w+)", code, re.M)
-        assert not {name for name in names if len(re.findall(rf"\b{name}\b", code)) < 2} - {plan.entry}
+        check_used(plan, 340)
 
 
 def test_neighbours_differ_by_what_the_next_one_adds() -> None:

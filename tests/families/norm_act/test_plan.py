@@ -8,15 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.families.holding import check_constants, check_illegal
 from tests.families.norm_act.points import DTYPES, legal, planned
 from warpwright.archs import SM90A
-from warpwright.canonical import plain
 from warpwright.device.launch import resident_ctas
 from warpwright.dtypes import dtype
 from warpwright.families import target
 from warpwright.families.norm_act.workload.design import grain, whole
-from warpwright.plan.explanation import explain
-from warpwright.plan.stored import plan_from_json
 from warpwright.plan.types import Plan
 
 TARGET = target("norm_act", "sm_90a")
@@ -80,12 +78,7 @@ def check_legal(plan: Plan) -> None:
         (full,) = (barrier for barrier in kernel.barriers if barrier.name == "row_full")
         assert full.transaction_bytes < 2**20  # what an mbarrier can count
     assert all(id_ < SM90A.named_barriers for barrier in kernel.barriers for id_ in barrier.ids)
-    numbers: dict[str, Any] = {}
-    for constant in plan.constants:
-        numbers[constant.name] = eval(constant.expression or str(constant.value), {"max": max, "min": min}, numbers)
-        assert numbers[constant.name] == constant.value, constant
-    assert plan_from_json(plain(plan)) == plan
-    assert TARGET.words(plan)["names"] == set(numbers)
+    check_constants(plan)
 
 
 @often
@@ -96,11 +89,7 @@ def test_a_plan_is_legal_in_every_respect_or_says_why_not(choices: dict[str, Any
     if plan.legal:
         check_legal(plan)
         return
-    assert plan.kernels == plan.arguments == plan.constants == ()
-    text = explain(plan, {"M": 1, "N": 1})
-    for violation in plan.violations:
-        assert all((violation.field, violation.value, violation.limit, violation.nearest))
-        assert violation.message in text
+    check_illegal(plan, {"M": 1, "N": 1})
 
 
 def test_each_design_is_legal_in_every_respect() -> None:

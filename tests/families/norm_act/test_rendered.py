@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import itertools
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.families.holding import check_python, check_used
 from tests.families.norm_act.points import DTYPES, GOLDEN, legal, planned
 from tests.render.golden import difference
 from warpwright.plan.types import Plan
@@ -66,24 +65,15 @@ def test_kernels_are_as_they_were(name: str) -> None:
 
 def test_they_are_clean_python_as_the_formatter_leaves_it(plans: list[Plan], tmp_path: Path) -> None:
     assert len(plans) > 250
-    for number, plan in enumerate(plans):
-        (tmp_path / f"kernel_{number}.py").write_text(render(plan))
-    for command in (["check", "--select=E,F,W,B", "--output-format=concise"], ["format", "--check"]):
-        arguments = [sys.executable, "-m", "ruff", *command, "--no-cache", "--isolated", "--line-length=120", "."]
-        found = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
-        assert found.returncode == 0, found.stdout + found.stderr
+    check_python(plans, tmp_path)
 
 
 def test_only_what_is_used_is_rendered_and_no_count_of_one(plans: list[Plan]) -> None:
     for plan in plans:
-        text = render(plan)
-        assert text.count("\n") < 330
-        assert not re.search(r"\{\{|\}\}|\{%|%\}|\{#|#\}|\n\n\n\n|[ \t]\n|\t", text)
-        code = re.sub(r"#.*", "", text.split('"""', 2)[2])
-        names = [constant.name for constant in plan.constants] + re.findall(r"^(?:def|class) (\w+)", code, re.M)
-        names += re.findall(r"^ +(\w+) = ", code, re.M)
+        code = check_used(plan, 330)
+        names = re.findall(r"^ +(\w+) = ", code, re.M)
         said = Counter(re.findall(r"\w+", code))
-        assert not {name for name in names if said[name] < 2} - {plan.entry}, plan.label
+        assert not {name for name in names if said[name] < 2}, plan.label
         ones = {c.name for c in plan.constants if c.value == 1}
         # An index, an identifier, and what may be one as well as more.
         assert ones <= {"PRODUCER_WARP", "ROW_BARRIER_ID", "VECTOR", "VECTORS", "PRODUCER_VECTORS"}, (plan.label, ones)

@@ -6,13 +6,11 @@ To renew the three after a change that is meant: python -m tests.render.golden
 from __future__ import annotations
 
 import itertools
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.families.holding import check_python, check_used
 from tests.families.sgemm.points import GOLDEN, legal, planned
 from tests.render.golden import difference
 from warpwright.plan.types import Plan
@@ -51,21 +49,11 @@ def test_kernels_are_as_they_were(name: str) -> None:
 
 
 def test_they_are_clean_python_as_the_formatter_leaves_it(plans: list[Plan], tmp_path: Path) -> None:
-    for number, plan in enumerate(plans):
-        (tmp_path / f"kernel_{number}.py").write_text(render(plan))
-    for command in (["check", "--select=E,F,W,B", "--output-format=concise"], ["format", "--check"]):
-        arguments = [sys.executable, "-m", "ruff", *command, "--no-cache", "--isolated", "--line-length=120", "."]
-        found = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
-        assert found.returncode == 0, found.stdout + found.stderr
+    check_python(plans, tmp_path)
 
 
 def test_only_what_is_used_is_rendered_and_no_count_of_one(plans: list[Plan]) -> None:
     for plan in plans:
-        text = render(plan)
-        assert text.count("\n") < 400
-        assert not re.search(r"\{\{|\}\}|\{%|%\}|\{#|#\}|\n\n\n\n|[ \t]\n|\t", text)
-        code = re.sub(r"#.*", "", text.split('"""', 2)[2])
-        names = [constant.name for constant in plan.constants] + re.findall(r"^(?:def|class) (\w+)", code, re.M)
-        assert not {name for name in names if len(re.findall(rf"\b{name}\b", code)) < 2} - {plan.entry}, plan.label
+        check_used(plan, 400)
         ones = {c.name for c in plan.constants if c.value == 1}
         assert ones <= {"PRODUCER_WARP"}, (plan.label, ones)  # an index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["ELSEWHERE", "KNOWN_AS"]
+__all__ = ["ELSEWHERE", "KNOWN_AS", "VALUES"]
 
 KNOWN_AS = (
     *(
@@ -75,4 +75,12 @@ ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("tma_store", "use_tma_store", "epilogue_store"), "design.store"),
     **dict.fromkeys(("epi_tile", "epilogue_tile", "epi_n", "epilogue_tile_n"), "design.epilogue_n"),
     **dict.fromkeys(("epi_stages", "epi_stage"), "design.epilogue_stages"),
+}
+
+_MAJOR = "it names the contiguous mode: row-major A is k, B and D are n; column-major A and D are m, B is k"
+
+VALUES: Mapping[str, Mapping[str, str]] = {
+    "major": dict.fromkeys(
+        ("row", "col", "column", "row_major", "col_major", "column_major", "rowmajor", "colmajor"), _MAJOR
+    ),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpwright.families.gemm import models
-from warpwright.families.gemm.elsewhere import ELSEWHERE, KNOWN_AS
+from warpwright.families.gemm.elsewhere import ELSEWHERE, KNOWN_AS, VALUES
 from warpwright.families.gemm.sm_90a import SM90A
 from warpwright.families.gemm.starter import STARTER
 from warpwright.families.planning import Conflict, Family
@@ -32,4 +32,5 @@ FAMILY = Family(
     conflict=_conflict,
     known_as=KNOWN_AS,
     elsewhere=ELSEWHERE,
+    values=VALUES,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["ELSEWHERE", "KNOWN_AS"]
+__all__ = ["ELSEWHERE", "KNOWN_AS", "VALUES"]
 
 KNOWN_AS = ("fp32_gemm", "f32_gemm", "gemm_fp32", "gemm_f32", "simt_gemm", "ffma_gemm", "sgemm_sm90", "sgemm_bias_relu")
 
@@ -42,4 +42,12 @@ ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("d", "d_layout", "c_layout", "d_major", "c_major"), "D is contiguous along N"),
     **dict.fromkeys(("dtype", "a_dtype", "b_dtype", "d_dtype", "accumulator", "acc", "compute_type", "tf32"), _F32),
     **dict.fromkeys(("cluster", "cluster_shape", "multicast"), "clusters are not offered: L2 has bandwidth to spare"),
+}
+
+_MAJOR = "it names the contiguous mode: row-major A is k, B is n; column-major A is m, B is k"
+
+VALUES: Mapping[str, Mapping[str, str]] = {
+    "major": dict.fromkeys(
+        ("row", "col", "column", "row_major", "col_major", "column_major", "rowmajor", "colmajor"), _MAJOR
+    ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpwright.families.planning import Family
 from warpwright.families.sgemm import models
-from warpwright.families.sgemm.elsewhere import ELSEWHERE, KNOWN_AS
+from warpwright.families.sgemm.elsewhere import ELSEWHERE, KNOWN_AS, VALUES
 from warpwright.families.sgemm.sm_90a import SM90A
 from warpwright.families.sgemm.starter import STARTER
 
@@ -26,4 +26,5 @@ FAMILY = Family(
     targets={"sm_90a": SM90A},
     known_as=KNOWN_AS,
     elsewhere=ELSEWHERE,
+    values=VALUES,
 )
