@@ -122,20 +122,24 @@ def timed(
     m: int = 4096,
     cold: float = 190.0,
     peer: str = "torch.mm(out=)",
+    copy: str = "",
     shared: str = "",
     **changes: Any,
 ) -> dict[str, Any]:
     """A time of one problem."""
-    plan = plan_from_json(stored(folder, "plan.json"))
+    plan, peers = plan_from_json(stored(folder, "plan.json")), [peer, *([copy] if copy else [])]
     problem = {"m": m, "n": 4096, "k": 4096, "l": 1}
     samples = {"cold_us": [round(cold + i / 8, 3) for i in range(50)], "sustained_us": [231.5, 230.25, 229.125]}
     if peer:
         samples |= {"peer_cold_us": [180.0 + i / 16 for i in range(50)], "peer_sustained_us": [209.5, 210.25]}
         samples["peer_again_us"] = [180.25 + i / 16 for i in range(50)]
+    if copy:
+        samples |= {"peer2_cold_us": [90.0 + i / 16 for i in range(50)], "peer2_sustained_us": [95.25, 95.5]}
+        samples["peer2_again_us"] = [90.25 + i / 16 for i in range(50)]
     parts: dict[str, Any] = {"problem": problem, "samples": {}, "figures": {}}
     if status == "correct":
         parts |= {
             "samples": samples,
-            "figures": bench.figures(plan, problem, samples, [{"clocks_sm": 1545.0}], peer, shared),
+            "figures": bench.figures(plan, problem, samples, [{"clocks_sm": 1545.0}], peers, shared),
         }
     return result(folder, bench.METHOD, status, parts, **changes)

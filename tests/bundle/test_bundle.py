@@ -37,6 +37,9 @@ def test_round_trip(config: Path) -> None:
     assert [line.split()[:2] for line in table[2:5]] == [[BAD, "incorrect"], [FUSED, "correct"], [GOOD, "correct"]]
     assert "16x16x16: " in table[3]
     assert "16x16x16: " not in table[2]  # never timed
+    heads, *rows = done.stdout.partition("\n16x16x16\n")[2].splitlines()[:5]
+    assert heads.endswith("vs double  vs double copy")
+    assert [row.split("  ")[0] for row in rows] == [FUSED, "double", "double copy", GOOD]
     assert (packed.directory / "libcute_dsl_runtime.so").read_bytes() == b"runtime"
 
     imported = import_results([packed.directory / "results.jsonl"], config.parent)

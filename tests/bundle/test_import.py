@@ -117,6 +117,11 @@ def recount(name: str, value: int) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def beside(folder: Path, **changes: Any) -> dict[str, Any]:
+    """A time beside the vendor's way and a copy."""
+    return timed(folder, copy="plain copy", **changes)
+
+
 NONSENSE: list[tuple[Callable[[Path], dict[str, Any]], Callable[[dict[str, Any]], Any], str]] = [
     (validated, put("figures", {}), "figures.problems is missing"),
     (validated, put("figures", {"problems": 5}), "figures.correct is missing"),
@@ -178,6 +183,17 @@ NONSENSE: list[tuple[Callable[[Path], dict[str, Any]], Callable[[dict[str, Any]]
     ),
     (timed, put("figures.speed", 9999.0), "figures.speed is 9999.0: the parts of the result come to"),
     (timed, put("figures.peer.tie", True), "figures.peer.tie is True: the parts of the result come to False"),
+    (beside, put("figures.further_peers.0.ratio", 2.0), "rs.0.ratio is 2.0: that of the medians is 0.4741"),
+    (
+        beside,
+        put("figures.further_peers.0.speed", 9.0),
+        "figures.further_peers.0.speed is 9.0: the parts of the result",
+    ),
+    (beside, put("figures.further_peers.0.name", "torch.mm(out=)"), "each is told once"),
+    (beside, put("figures.further_peers", []), "figures.further_peers is []"),
+    (beside, put("figures.further_peers.0", 5), "figures.further_peers.0 is 5"),
+    (beside, put("samples.peer2_again_us", []), "samples.peer2_again_us is []: there is at least one"),
+    (beside, put("samples", {}), "it has cold_us, peer2_again_us, peer2_cold_us, peer2_sustained_us, peer_again_us"),
     (timed, put("problem.m", 1), "figures.problem is {"),
     (timed, put("problem", {"z": 1}), "figures.problem is {"),
     (timed, put("status", "hang"), "diagnosis is ''"),
@@ -390,6 +406,16 @@ def test_cases_of_the_emulator_are_compared_all_or_in_part(folder: Path) -> None
     bring(folder, compared(folder, time="2026-11-29T13:00:00Z"))
     assert recorded(folder, "compared.json")["status"] == "correct"
     assert recorded(folder, "compared.json")["figures"]["runs"] == 2
+
+
+def test_times_beside_several_peers_are_read_and_kept(folder: Path) -> None:
+    bring(folder, beside(folder, m=512), timed(folder, m=1024), timed(folder, m=2048, peer="", copy="plain copy"))
+    found = {f["problem"]["m"]: f for f in recorded(folder, "bench.json")["figures"]["problems"]}
+    assert [peer["name"] for peer in found[512]["further_peers"]] == ["plain copy"]
+    assert found[512]["further_peers"][0]["ratio"] == pytest.approx(91.531 / 193.062, abs=1e-4)
+    assert (found[512]["peer"]["name"], "further_peers" in found[1024]) == ("torch.mm(out=)", False)
+    assert ("peer" in found[2048], found[2048]["further_peers"][0]["name"]) == (False, "plain copy")
+    assert Folder(folder).damaged() == []
 
 
 def test_timings_keep_the_latest_of_each_problem(folder: Path) -> None:

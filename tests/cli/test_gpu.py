@@ -58,6 +58,15 @@ def test_validated_then_timed_then_left_alone(cli: Cli, config: Path, out: Path,
         assert timing["seconds"] > 0
     table = cli("bench", config, "-o", out).stdout
     assert "measured" in table.splitlines()[0]
+    heads, *rows = table.partition("\n16x24x8\n")[2].splitlines()
+    assert " ".join(heads.split()) == "variant median us p95 p99 speed vs double vs double copy"
+    assert {row.split("  ")[0] for row in rows} == {*found, "double", "double copy"}
+    for variant in found.values():
+        (timing,) = variant["measured"]
+        assert [peer["name"] for peer in timing["peers"]] == ["double", "double copy"]
+        assert timing["seconds"] <= timing["p95"] <= timing["p99"]
+        assert timing["peers"][0]["ratio"] == timing["vendor_ratio"]
+        assert timing["unspecialised_ratio"] is None
     stamps = {path: path.stat().st_mtime_ns for path in out.rglob("*.json")}
     assert variants(cli, "validate", config, "-o", out)[0] == 0
     assert variants(cli, "bench", config, "-o", out)[0] == 0
@@ -169,6 +178,8 @@ def test_show_prints_problems_and_timings(cli: Cli, config: Path, out: Path, dev
         "benchmarked: correct",
         "16x24x8: ",
         "TFLOP/s",
+        ", p99 ",
+        " of double copy",
     ):
         assert part in text
 

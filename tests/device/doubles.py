@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +103,12 @@ class HostBackend:
     def timer(self) -> HostTimer:
         return HostTimer()
 
-    def peer(self, plan: Plan, tensors: Mapping[str, Any]) -> Peer:
-        return Peer("double", lambda: [self.xp.decode(t.bits, t.short) for t in tensors.values() if hasattr(t, "bits")])
+    def peers(self, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
+        """The vendor's, and behind it a copy; without the first where the environment says so (DOUBLE_VENDOR)."""
+        held = [tensor for tensor in tensors.values() if hasattr(tensor, "bits")]
+        copy = Peer("double copy", lambda: [tensor.bits.copy() for tensor in held], same=False)
+        vendor = Peer("double", lambda: [self.xp.decode(tensor.bits, tensor.short) for tensor in held])
+        return [copy, vendor] if os.environ.get("DOUBLE_VENDOR", "1") == "1" else [copy]
 
 
 class HostTimer:
@@ -199,8 +203,8 @@ class HostKernel:
 class StuckPeerBackend(HostBackend):
     """The vendor's library is what never comes back."""
 
-    def peer(self, plan: Plan, tensors: Mapping[str, Any]) -> Peer:
-        return Peer("stuck", lambda: time.sleep(600))
+    def peers(self, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
+        return [Peer("stuck", lambda: time.sleep(600))]
 
 
 class SlowReferenceBackend(HostBackend):

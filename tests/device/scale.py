@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -73,8 +73,8 @@ class ScaleWorkload:
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         return dict.fromkeys(("x", "y"), problem.extents["N"])
 
-    def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
-        return Peer("double", lambda: tensors["y"].bits + tensors["alpha"])
+    def peers(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
+        return [Peer("double", lambda: tensors["y"].bits + tensors["alpha"])]
 
     def peer_key(self, plan: Plan) -> str:
         return f"x:{plan.arguments[0].dtype}"
@@ -142,8 +142,8 @@ class ScaleBackend(HostBackend):
     def load(self, variant: Variant) -> Callable[..., None]:
         return ScaleKernel(variant.plan, self, self.fault)
 
-    def peer(self, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
-        return ScaleWorkload().peer(None, plan, tensors)
+    def peers(self, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
+        return ScaleWorkload().peers(None, plan, tensors)
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> ScaleWorkload:

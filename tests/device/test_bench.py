@@ -13,7 +13,7 @@ import pytest
 from tests.device.doubles import ROOT
 from tests.device.plans import make_folder, make_plan
 from warpwright.device import contest
-from warpwright.device.bench import Timing, bench, summary
+from warpwright.device.bench import Timing, bench, samples_of, summary
 from warpwright.device.cuda_timer import CudaTimer
 from warpwright.device.supervise import Supervisor
 from warpwright.device.variant import load_variant
@@ -50,8 +50,23 @@ def test_a_measurement_keeps_samples_and_compares_with_the_vendor_library(tmp_pa
         assert figures["speed"] == pytest.approx(2 * 32 * 24 * 16 / seconds / 1e12, rel=1e-3)
         assert peer["ratio"] == pytest.approx(peer["cold_us"]["median"] / figures["cold_us"]["median"], rel=1e-3)
         assert peer["tie"] == (abs(peer["ratio"] - 1) <= peer["noise"])
+        # The copy does not do the same, and so is never the vendor's way, wherever it stands among the peers.
+        (copy,) = figures["further_peers"]
+        assert copy["name"] == "double copy"
+        assert {name for name in result["samples"] if "peer2" in name} == set(samples_of(1))
+        assert len(result["samples"]["peer2_cold_us"]) == len(result["samples"]["peer2_again_us"]) == 5
+        assert copy["cold_us"] == summary(result["samples"]["peer2_cold_us"])
+        assert copy["ratio"] == pytest.approx(copy["cold_us"]["median"] / figures["cold_us"]["median"], rel=1e-3)
     same_product = [result["samples"]["peer_cold_us"] for result in results]
     assert same_product[0] == same_product[1] != same_product[2]
+
+
+def test_where_nobody_does_the_same_a_copy_is_no_vendor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOUBLE_VENDOR", "0")
+    (result,) = run([make_folder(tmp_path)])
+    assert "peer" not in result["figures"]
+    assert [peer["name"] for peer in result["figures"]["further_peers"]] == ["double copy"]
+    assert not {"peer_cold_us", "peer_again_us"} & set(result["samples"])
 
 
 def test_only_the_same_product_is_timed_once_for_several() -> None:
@@ -95,7 +110,7 @@ def test_a_peer_that_fails_is_nobody_s_hang(tmp_path: Path) -> None:
     with Supervisor("tests.device.doubles:StuckPeerBackend", silence=1.5, paths=[ROOT]) as supervisor:
         (result,) = bench([load_variant(folder)], supervisor, SHORT)
     assert result["status"] == "not_run"
-    assert "no sign of life for 1.5 s: warm-up 0, vendor " in result["diagnosis"]
+    assert "no sign of life for 1.5 s: warm-up 0, beside: " in result["diagnosis"]
 
 
 class FakeTorch:

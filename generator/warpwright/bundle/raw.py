@@ -34,6 +34,8 @@ __all__ = ["NOT_RUN", "check_against", "check_header", "check_result", "is_older
 NOT_RUN = "not_run"
 #: Bytes that every GPU has: a problem that takes less is not skipped for want of memory, the one reason there is.
 _ALWAYS_THERE = 2**28
+#: Samples of the vendor's second part, which earlier versions did not keep.
+_AGAIN = bench.samples_of(0)[2]
 #: Seconds by which the clocks of two machines may be apart.
 _CLOCKS_APART = 86_400
 _Head = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
@@ -146,9 +148,8 @@ def check_result(value: Mapping[str, Any]) -> None:
     check_gpu(value["gpu"], found.arch)
     _check_time(found.time)
     if (found.status == "correct") != (found.diagnosis == ""):
-        raise SchemaError(
-            "diagnosis", found.diagnosis, f"there is one where, and only where, something failed: {found.status}"
-        )
+        rule = f"there is one where, and only where, something failed: {found.status}"
+        raise SchemaError("diagnosis", found.diagnosis, rule)
     if method == bench.METHOD:
         _check_timed(found)
         return
@@ -181,10 +182,10 @@ def _check_timed(found: Any) -> None:
     check_figures(bench.METHOD, found.status, {"problems": [found.figures]})
     if found.figures["problem"] != found.problem:
         raise SchemaError("figures.problem", found.figures["problem"], f"the result is for {found.problem}")
-    names = {"cold_us", "sustained_us"}
-    peers = {"peer_cold_us", "peer_sustained_us"} if "peer" in found.figures else set[str]()
-    if not names | peers <= set(found.samples) <= names | peers | ({"peer_again_us"} if peers else set()):
-        raise SchemaError("samples", sorted(found.samples), f"it has {', '.join(sorted(names | peers))}")
+    peers = [bench.samples_of(number) for number, peer in enumerate(bench.peers_in(found.figures)) if peer]
+    known = {"cold_us", "sustained_us", *(name for names in peers for name in names)}
+    if not known - {_AGAIN} <= set(found.samples) <= known:
+        raise SchemaError("samples", sorted(found.samples), f"it has {', '.join(sorted(known))}")
     for name, samples in found.samples.items():
         if not samples and "sustained" not in name:
             raise SchemaError(f"samples.{name}", samples, "there is at least one")
@@ -263,29 +264,29 @@ def _judge(value: Mapping[str, Any]) -> Any:
 
 def _known(value: Mapping[str, Any], plan: Plan) -> dict[str, Problem]:
     """The problems that a result can be of, by name."""
-    if value["method"] == compare.METHOD:
-        return {problem.name: problem for problem in compared_problems(plan)}
-    asked = value["figures"].get("asked", STANDARD)
-    return {problem.name: problem for problem in asked_problems(plan, asked)}
+    compares, asked = value["method"] == compare.METHOD, value["figures"].get("asked", STANDARD)
+    problems = compared_problems(plan) if compares else asked_problems(plan, asked)
+    return {problem.name: problem for problem in problems}
 
 
 def _timing(value: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     """What the samples come to; a noise that earlier versions kept no samples of is taken as it is told."""
     told, samples = value["figures"], value["samples"]
-    peer = told.get("peer")
-    if peer is None or "peer_again_us" in samples:
-        name = peer["name"] if peer else ""
-        return bench.figures(plan, value["problem"], samples, told["clocks"], name, told.get("shared", ""))
-    samples = {**samples, "peer_again_us": samples["peer_cold_us"]}
-    due = bench.figures(plan, value["problem"], samples, told["clocks"], peer["name"], told.get("shared", ""))
-    off = abs(due["peer"]["ratio"] - 1)
-    near = abs(off - peer["noise"]) < 2e-4  # both are rounded: either may have been
-    due["peer"] |= {"noise": peer["noise"], "tie": peer["tie"] if near else off <= peer["noise"]}
+    peer, names = told.get("peer"), [peer["name"] if peer else "" for peer in bench.peers_in(told)]
+    kept = {_AGAIN: samples["peer_cold_us"], **samples} if peer else samples
+    due = bench.figures(plan, value["problem"], kept, told["clocks"], names, told.get("shared", ""))
+    if peer is None or _AGAIN in samples:
+        return due
+    off, noise = abs(due["peer"]["ratio"] - 1), peer["noise"]
+    near = abs(off - noise) < 2e-4  # both are rounded: either may have been
+    due["peer"] |= {"noise": noise, "tie": peer["tie"] if near else off <= noise}
     return due
 
 
 def _compare(told: Any, due: Any, path: str, exact: bool = False) -> None:
     """Raise SchemaError where figures are not what they should come to; medians to the last digit that is written."""
+    if isinstance(due, list) and isinstance(told, list) and all(isinstance(each, dict) for each in due):
+        told, due = (dict(enumerate(each)) for each in (told, due))
     if isinstance(due, dict) and isinstance(told, dict):
         if set(told) != set(due):
             raise SchemaError(path, sorted(set(told) ^ set(due)), "these are told or due, and not both")

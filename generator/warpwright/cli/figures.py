@@ -57,9 +57,11 @@ def _comparison(name: str, case: Mapping[str, Any]) -> str:
 
 
 def _timing(figures: Mapping[str, Any], modes: Sequence[str]) -> str:
-    cold, peer = figures["cold_us"], figures.get("peer")
-    against = f", {peer['ratio']:.3f} of {peer['name']}" + (" (a tie)" if peer["tie"] else "") if peer else ""
-    spread = f"p5 {format_seconds(cold['p5'] * 1e-6)}, p95 {format_seconds(cold['p95'] * 1e-6)}"
+    from warpwright.device.bench import peers_in
+
+    cold, peers = figures["cold_us"], [peer for peer in peers_in(figures) if peer]
+    against = "".join(f", {p['ratio']:.3f} of {p['name']}" + (" (a tie)" if p["tie"] else "") for p in peers)
+    spread = ", ".join(f"{name} {format_seconds(cold[name] * 1e-6)}" for name in ("p5", "p95", "p99"))
     extents = size_text(figures["problem"], modes)
     median = format_seconds(cold["median"] * 1e-6)
     others = f"; not alone on the GPU: {figures['shared']}" if figures.get("shared") else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import typer
@@ -61,18 +61,23 @@ def prediction(variant: Variant, spec: Any) -> dict[str, Any] | None:
 
 
 def timings(judgement: Judgement) -> list[dict[str, Any]]:
-    """Return the measured times of a variant that is correct: per problem, seconds (median), speed, vendor ratio,
-    where and on which GPU they were measured, and, of those that compare with nothing, why: others may have been
-    there."""
+    """Return the measured times of a variant that is correct: per problem, seconds (median, and percentiles), speed,
+    vendor ratio, all that it was timed beside, where and on which GPU they were measured, and, of those that compare
+    with nothing, why: others may have been there."""
+    from warpwright.device.bench import peers_in
+
     if judgement.status != "correct":
         return []
     return [
         {
             "problem": figures["problem"],
             "seconds": figures["cold_us"]["median"] * 1e-6,
+            "p95": figures["cold_us"]["p95"] * 1e-6,
+            "p99": figures["cold_us"]["p99"] * 1e-6,
             "speed": figures["speed"],
             "rate": figures["rate"],
             "vendor_ratio": (figures.get("peer") or {}).get("ratio"),
+            "peers": [_peer(peer) for peer in peers_in(figures) if peer],
             "origin": origin(evidence),
             "gpu": evidence.gpu.get("gpu"),
             "mark": mark(evidence),
@@ -82,6 +87,11 @@ def timings(judgement: Judgement) -> list[dict[str, Any]]:
         if evidence.method == "benchmarked"
         for figures in evidence.figures.get("problems", ())
     ]
+
+
+def _peer(peer: Mapping[str, Any]) -> dict[str, Any]:
+    times = {name: peer["cold_us"][key] * 1e-6 for name, key in (("seconds", "median"), ("p95", "p95"), ("p99", "p99"))}
+    return {"name": peer["name"], **times, "speed": peer["speed"], "ratio": peer["ratio"], "tie": peer["tie"]}
 
 
 def result(variant: Variant, spec: Any) -> dict[str, Any]:
@@ -111,18 +121,21 @@ def result(variant: Variant, spec: Any) -> dict[str, Any]:
     }
 
 
-def report(exploration: Exploration, as_json: bool) -> NoReturn:
-    """Print what is known about every variant, as a table or as data, and end with the exit code that it means."""
+def report(exploration: Exploration, as_json: bool, times: bool = False) -> NoReturn:
+    """Print what is known about every variant, as a table or as data, and end with the exit code that it means.
+
+    times: a table of times as well, with what they were measured beside.
+    """
+    from warpwright.cli.times import add_unspecialised, print_times
+
     if as_json:
-        print_json(
-            {
-                "config": exploration.label,
-                "name": exploration.spec.name,
-                "variants": [result(variant, exploration.spec) for variant in exploration.variants],
-            }
-        )
+        variants = [result(variant, exploration.spec) for variant in exploration.variants]
+        add_unspecialised(exploration, variants)
+        print_json({"config": exploration.label, "name": exploration.spec.name, "variants": variants})
     else:
         print_results(exploration)
+        if times:
+            print_times(exploration)
     raise typer.Exit(exit_code(exploration.variants))
 
 

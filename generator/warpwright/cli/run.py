@@ -126,9 +126,10 @@ def bench(
     out: OutOption = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
-    """Time validated variants beside the vendor library.
+    """Time validated variants beside the vendor library and what else the family names (torch.compile, a copy).
 
-    Only what is correct on a GPU is timed. Exit code: 0 every legal variant is correct and timed, 1 some is not,
+    Prints median, 95th and 99th percentile of each, and how it stands to every other. Only what is correct on a GPU is
+    timed. Exit code: 0 every legal variant is correct and timed, 1 some is not,
     2 there is no usable GPU.
     """
     _on_gpu(config, "bench", again, only, out, as_json)
@@ -151,4 +152,4 @@ def _on_gpu(config: str, step: str, again: bool, only: Sequence[str] | None, out
     if not any(variant.has_own("built") for variant in exploration.legal):
         raise UserError(f"{exploration.folder}: no variant is built; `warpwright build {exploration.typed}` first")
     pipeline.advance(exploration, (step,), Terminal(), again=(step,) if again else ())
-    report(exploration, as_json)
+    report(exploration, as_json, times=step == "bench")

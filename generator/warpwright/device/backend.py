@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -80,8 +80,8 @@ class Backend(Protocol):
 
     def timer(self) -> Timer: ...
 
-    def peer(self, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
-        """The vendor's way to do the same with the same tensors and scalars, by argument; None where it has none."""
+    def peers(self, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
+        """What the plan is timed beside, with the same tensors and scalars, by argument."""
 
 
 class CudaBackend:
@@ -147,8 +147,8 @@ class CudaBackend:
     def timer(self) -> Timer:
         return CudaTimer(self.torch)
 
-    def peer(self, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
-        return workload(plan.family).peer(self.torch, plan, tensors)
+    def peers(self, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
+        return workload(plan.family).peers(self.torch, plan, tensors)
 
 
 def open_kernel(folder: Path) -> CheckedKernel:

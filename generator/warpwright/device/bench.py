@@ -1,4 +1,5 @@
-"""Timing of validated variants beside the vendor's way to do the same: one measurement per variant and problem."""
+"""Timing of validated variants beside the vendor's way to do the same and other peers: one measurement per variant and
+problem."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from warpwright.device.contest import PEER
+from warpwright.device.contest import peer_contestant
 from warpwright.device.problem import sizes_of
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
@@ -19,7 +20,7 @@ from warpwright.families.running import Work
 from warpwright.plan.types import Plan
 from warpwright.protocols import current
 
-__all__ = ["METHOD", "PROTOCOL", "Timing", "bench", "figures", "summary"]
+__all__ = ["METHOD", "PROTOCOL", "Timing", "bench", "figures", "peers_in", "samples_of", "summary"]
 
 METHOD = "benchmarked"
 PROTOCOL = current(METHOD)
@@ -64,7 +65,7 @@ def bench(variants: Sequence[Variant], supervisor: Supervisor, options: Timing) 
                 yield from _results(left, problem, outcome, device)
                 break
             named = [v for v in left if outcome.who == v.name]
-            failed = named or left  # the vendor's, or nobody's
+            failed = named or left  # a peer's, or nobody's
             for variant in failed:
                 status = outcome.status if named else "not_run"
                 yield _result(variant, problem, status, outcome.diagnosis, {}, {}, device)
@@ -88,13 +89,24 @@ def _results(
     for variant in variants:
         own = samples[variant.name]
         kind = workload(variant.plan.family).peer_key(variant.plan)
-        name, kept = measured["peers"].get(kind) or "", {key: own[key] for key in ("cold_us", "sustained_us")}
-        if name:
-            first, again = (samples[f"{PEER} {kind} {i}"] for i in (1, 2))
-            kept |= {f"peer_{key}": first[key] for key in ("cold_us", "sustained_us")}
-            kept["peer_again_us"] = again["cold_us"]
-        told = figures(variant.plan, problem, kept, measured["clocks"], name, measured["shared"])
+        peers, kept = measured["peers"][kind], {key: own[key] for key in ("cold_us", "sustained_us")}
+        for number in (number for number, name in enumerate(peers) if name):
+            first, again = (samples[peer_contestant(kind, number, part)] for part in (1, 2))
+            cold, sustained, second = samples_of(number)
+            kept |= {cold: first["cold_us"], sustained: first["sustained_us"], second: again["cold_us"]}
+        told = figures(variant.plan, problem, kept, measured["clocks"], peers, measured["shared"])
         yield _result(variant, problem, "correct", "", told, kept, device)
+
+
+def samples_of(number: int) -> tuple[str, str, str]:
+    """Return by what names the samples of a peer are kept: cold, sustained, and those of its second part."""
+    prefix = "peer" if number == 0 else f"peer{number + 1}"
+    return f"{prefix}_cold_us", f"{prefix}_sustained_us", f"{prefix}_again_us"
+
+
+def peers_in(told: Mapping[str, Any]) -> list[Mapping[str, Any] | None]:
+    """Return what figures say of each peer, in the order of `samples_of`; None where nobody does the same."""
+    return [told.get("peer"), *(told.get("further_peers") or ())]
 
 
 def figures(
@@ -102,15 +114,14 @@ def figures(
     problem: Mapping[str, int],
     samples: Mapping[str, Sequence[float]],
     clocks: Sequence[Mapping[str, float]],
-    peer: str,
+    peers: Sequence[str],
     shared: str = "",
 ) -> dict[str, Any]:
-    """Return what the samples of one variant and problem come to, beside the vendor's `peer`, "" where there is none.
+    """Return what the samples of one variant and problem come to, beside its `peers`, by name.
 
-    `shared` says why others may have been on the GPU, "" where it was this process's alone.
-
-    `samples` are microseconds: cold_us, sustained_us, and of the peer also peer_again_us, its second time as a
-    contestant.
+    The first peer is the vendor's way to do the same, "" where there is none. `shared` says why others may have been on
+    the GPU, "" where it was this process's alone. `samples` are microseconds: cold_us, sustained_us, and of each peer
+    what `samples_of` names.
     """
     family = workload(plan.family)
     work = family.work(plan, dict(sizes_of(problem, family.modes)))
@@ -127,27 +138,31 @@ def figures(
     if samples["sustained_us"]:
         found["sustained_us"] = summary(samples["sustained_us"])
         found["sustained_speed"] = _speed(work, samples["sustained_us"])
-    if peer:
-        found["peer"] = _against(peer, work, samples)
+    for number, name in enumerate(peers):
+        if name and number:
+            found.setdefault("further_peers", []).append(_against(name, work, samples, number))
+        elif name:
+            found["peer"] = _against(name, work, samples, number)
     return found
 
 
-def _against(name: str, work: Work, samples: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """Compare with the vendor's: `ratio` above 1 is faster than it, within `noise` of 1 a tie."""
-    mine, theirs, again = (float(np.median(samples[key])) for key in ("cold_us", "peer_cold_us", "peer_again_us"))
+def _against(name: str, work: Work, samples: Mapping[str, Sequence[float]], number: int) -> dict[str, Any]:
+    """Compare with a peer: `ratio` above 1 is faster than it, within `noise` of 1 a tie."""
+    cold, sustained, second = samples_of(number)
+    mine, theirs, again = (float(np.median(samples[key])) for key in ("cold_us", cold, second))
     noise = abs(theirs - again) / theirs
     found: dict[str, Any] = {
         "name": name,
-        "cold_us": summary(samples["peer_cold_us"]),
-        "speed": _speed(work, samples["peer_cold_us"]),
+        "cold_us": summary(samples[cold]),
+        "speed": _speed(work, samples[cold]),
         "ratio": round(theirs / mine, 4),
         "noise": round(noise, 4),
         "tie": abs(theirs / mine - 1) <= noise,
     }
-    if samples["sustained_us"] and samples["peer_sustained_us"]:
-        found["sustained_us"] = summary(samples["peer_sustained_us"])
-        sustained = np.median(samples["peer_sustained_us"]) / np.median(samples["sustained_us"])
-        found["sustained_ratio"] = round(float(sustained), 4)
+    if samples["sustained_us"] and samples[sustained]:
+        found["sustained_us"] = summary(samples[sustained])
+        ratio = np.median(samples[sustained]) / np.median(samples["sustained_us"])
+        found["sustained_ratio"] = round(float(ratio), 4)
     return found
 
 

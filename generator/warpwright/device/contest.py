@@ -1,8 +1,8 @@
-"""Timing in the child process: all contestants of one problem, the vendor's among them, interleaved in rounds.
+"""Timing in the child process: all contestants of one problem, its peers among them, interleaved in rounds.
 
 Every timed launch finds a cold L2 (256 MB are written in between) and a GPU that is still busy when it is enqueued, so
-that the events around it measure the kernel and not the queue. The vendor's peer takes part twice: the difference
-between its two medians is the noise, and anything within it is a tie.
+that the events around it measure the kernel and not the queue. A peer, the vendor's say, takes part twice: the
+difference between its two medians is the noise, and anything within it is a tie.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from warpwright.device.call import CallError
 from warpwright.device.problem import Problem
 from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, load_subject
 from warpwright.device.variant import load_variant
+from warpwright.families.running import Peer
 from warpwright.plan.types import Argument
 
-__all__ = ["PEER", "run_contest"]
+__all__ = ["peer_contestant", "run_contest"]
 
-#: Name of the vendor's contestants.
-PEER = "vendor"
+#: What the names of all peers begin with.
+_PEER = "beside: "
 _WARM_UP = 3
 #: Shorter kernels are not launched back to back: the host would not keep up.
 _HOST_BOUND_US = 50.0
@@ -38,6 +39,12 @@ class _Contestant:
     launch: Callable[[], object]
     cold_us: list[float]
     sustained_us: list[float]
+    again: bool = False  # a peer's second part, of which the cold launches alone count
+
+
+def peer_contestant(kind: str, number: int, part: int) -> str:
+    """Name a part (1 or 2) of a peer: of plans whose `peer_key` is `kind`, the number that its results have."""
+    return f"{_PEER}{kind}, {number}.{part}"
 
 
 def run_contest(
@@ -58,7 +65,7 @@ def run_contest(
     operands = _Operands(backend, Problem("bench", sizes), request["seed"])
     timer = backend.timer()
     contestants: list[_Contestant] = []
-    peers: dict[str, str] = {}
+    peers: dict[str, list[str]] = {}
     for folder in request["folders"]:
         variant = load_variant(Path(folder))
         beat(variant.name, "loading")
@@ -67,11 +74,12 @@ def run_contest(
         contestants.append(_Contestant(variant.name, operands.launch(subject), [], []))
         kind = subject.workload.peer_key(subject.plan)
         if kind not in peers:
-            beat(f"{PEER} {kind} 1", "preparing")
-            found = backend.peer(subject.plan, operands.given(subject))
-            peers[kind] = found.name if found else ""
-            if found:
-                contestants += [_Contestant(f"{PEER} {kind} {i}", found.launch, [], []) for i in (1, 2)]
+            beat(peer_contestant(kind, 0, 1), "preparing")
+            found = _in_order(backend.peers(subject.plan, operands.given(subject)))
+            peers[kind] = [peer.name if peer else "" for peer in found]
+            for number, peer in ((number, peer) for number, peer in enumerate(found) if peer):
+                names = [peer_contestant(kind, number, part) for part in (1, 2)]
+                contestants += [_Contestant(names[i], peer.launch, [], [], again=i > 0) for i in range(2)]
     for contestant in contestants:
         for number in range(_WARM_UP):
             beat(contestant.name, f"warm-up {number}")
@@ -92,6 +100,12 @@ def run_contest(
     )
     tell({"event": "done"})
     return True
+
+
+def _in_order(peers: Sequence[Peer]) -> list[Peer | None]:
+    """The first that does the same (None where none does), then the others."""
+    first = next((peer for peer in peers if peer.same), None)
+    return [first, *(peer for peer in peers if peer is not first)]
 
 
 def _shared(unheld: str, others: int) -> str:
@@ -122,7 +136,7 @@ def _sustain(
     for number in range(request["sustained_rounds"]):
         for contestant in shuffled.sample(contestants, len(contestants)):
             typical = sorted(contestant.cold_us)[len(contestant.cold_us) // 2]
-            if typical < _HOST_BOUND_US:
+            if contestant.again or typical < _HOST_BOUND_US:
                 continue
 
             def waiting(_: int = 0, name: str = contestant.name, doing: str = f"sustained round {number}") -> None:
@@ -132,7 +146,7 @@ def _sustain(
             count = max(3, int(request["sustained_seconds"] * 1e6 / typical))
             timer.sustained(contestant.launch, count)
             contestant.sustained_us += timer.collect(waiting)
-            if contestant.name.startswith(PEER) and len(loads) <= number:
+            if contestant.name.startswith(_PEER) and len(loads) <= number:
                 timer.sustained(contestant.launch, 3 * count)  # the GPU is busy while the clocks are read
                 waiting()
                 loads.append(backend.clocks())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from warpwright.device import bench, compare, validate
+from warpwright.device import bench, compare, times, validate
 from warpwright.device.lock import WAIT_SECONDS
 from warpwright.device.opening import RESULTS, Bundle, UnusableError, open_bundle
 from warpwright.device.problem import size_text
@@ -103,6 +103,7 @@ def _run(bundle: Bundle, options: argparse.Namespace, results: ResultsFile) -> _
             _say_undone(bundle, options, found)
     if options.only != "compare":
         _table(variants, found.verdicts, found.timings)
+        _times(variants, found.timings)
     return found
 
 
@@ -271,6 +272,14 @@ def _table(
             f"{variant.name:{width}}  {verdict['status']:13}  {error:>11}  {relative:>8}  "
             + "  ".join(_timing(result, workload(variant.plan.family).modes) for result in own)
         )
+
+
+def _times(variants: Sequence[Variant], timings: Sequence[Mapping[str, Any]]) -> None:
+    """Median, p95 and p99 of every variant and of what it was timed beside, and how each stands to every other."""
+    by_name = {variant.name: variant for variant in variants}
+    found = [times.Timed(r["variant"], by_name[r["variant"]].plan, r["figures"]) for r in timings if r["figures"]]
+    for table in times.tables(found, workload(variants[0].plan.family).modes):
+        _say("\n".join(["", table.problem, *table.lines()]))
 
 
 def _pair(figures: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -70,10 +70,15 @@ class Launched:
 
 @dataclass(frozen=True)
 class Peer:
-    """The vendor's way to do the same: its name, and a function that does it once on the current stream."""
+    """What a variant is timed beside: its name, and a function that does it once on the current stream.
+
+    same: whether it does the same, as the vendor's way does; a plain copy of as many bytes does not, and shows what
+    memory allows.
+    """
 
     name: str
     launch: Callable[[], object]
+    same: bool = True
 
 
 class Workload(Protocol):
@@ -144,11 +149,12 @@ class Workload(Protocol):
     def huge(self, plan: Plan) -> list[Case]:
         """Return problems that are never run, only launched: their extents, strides and offsets end beyond 32 bits."""
 
-    def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
-        """Return the vendor's way to do the same, None where it has none.
+    def peers(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
+        """Return what the plan is timed beside: the vendor's way to do the same, where it has one, and others.
 
-        `tensors` has all arguments by name but the grid limit, scalars included; the peer may write the outputs.
+        `tensors` has all arguments by name but the grid limit, scalars included; peers may write the outputs. No two
+        have one name.
         """
 
     def peer_key(self, plan: Plan) -> str:
-        """Return what the vendor is asked for, as text: plans of one key have one peer."""
+        """Return what the vendor is asked for, as text: plans of one key have the same peers."""

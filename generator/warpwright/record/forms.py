@@ -182,6 +182,7 @@ class Timing(Frozen):
     sustained_us: Summary | None = None
     sustained_speed: Positive | None = None
     peer: Peer | None = None
+    further_peers: Annotated[list[Peer], Field(min_length=1)] | None = None
     shared: Text | None = None
 
 

@@ -153,11 +153,12 @@ def check_timing(timing: Timing, path: str) -> None:
     both = (timing.sustained_us is None) == (timing.sustained_speed is None)
     _want(f"{path}.sustained_speed", timing.sustained_speed, both, "it is there if, and only if, sustained_us is")
     told = {"cold_us": timing.cold_us, "sustained_us": timing.sustained_us}
-    if timing.peer:
-        told |= {"peer.cold_us": timing.peer.cold_us, "peer.sustained_us": timing.peer.sustained_us}
-        peer = timing.peer
-        _ratio(f"{path}.peer.ratio", peer.ratio, peer.cold_us, timing.cold_us)
-        _ratio(f"{path}.peer.sustained_ratio", peer.sustained_ratio, peer.sustained_us, timing.sustained_us)
+    peers = {f"further_peers.{number}": peer for number, peer in enumerate(timing.further_peers or ())}
+    for name, peer in {**({"peer": timing.peer} if timing.peer else {}), **peers}.items():
+        told |= {f"{name}.cold_us": peer.cold_us, f"{name}.sustained_us": peer.sustained_us}
+        _ratio(f"{path}.{name}.ratio", peer.ratio, peer.cold_us, timing.cold_us)
+        _ratio(f"{path}.{name}.sustained_ratio", peer.sustained_ratio, peer.sustained_us, timing.sustained_us)
+    _distinct(f"{path}.further_peers", [peer.name for peer in (timing.peer, *peers.values()) if peer])
     for name, summary in told.items():
         if summary:
             rising = summary.p5 <= summary.median <= summary.p95 <= summary.p99

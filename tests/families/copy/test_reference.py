@@ -119,8 +119,8 @@ def test_the_peer_writes_y() -> None:
             self.copied.append(source)
 
     x, y = Tensor(), Tensor()
-    peer = COPY.peer(None, legal(), {"x": x, "y": y, "alpha": 1.0})
-    assert peer
+    (peer,) = COPY.peers(None, legal(), {"x": x, "y": y, "alpha": 1.0})
+    assert peer.same
     peer.launch()
     assert y.copied == [x, x]
     assert COPY.peer_key(legal("f16", "f32")) == "x:f16 y:f32"

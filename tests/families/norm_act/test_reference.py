@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -214,3 +215,38 @@ def test_plans_of_one_function_have_one_peer() -> None:
     assert len(keys) == 1
     others = ({"norm": "rms"}, {"bias": None}, {"residual": True}, {"y": "f32"}, {"activation": "silu"}, {"eps": 1e-6})
     assert len(keys | {NORM.peer_key(legal(**c)) for c in others}) == 7
+
+
+class Torch:
+    """What the peers need of torch, written down: memory that copies, and a compiler, or none."""
+
+    uint8 = "uint8"
+    cuda = SimpleNamespace(synchronize=lambda: None)
+
+    def __init__(self, compiles: bool) -> None:
+        self.compiles, self.copied = compiles, list[int]()
+        self.nn = SimpleNamespace(functional=SimpleNamespace(relu=None, silu=None, gelu=None))
+
+    def zeros(self, size: int, dtype: str, device: str) -> Any:
+        assert (dtype, device) == ("uint8", "cuda")
+        return SimpleNamespace(size=size, copy_=lambda source: self.copied.append(source.size))
+
+    def compile(self, function: Any, mode: str) -> Any:
+        if not self.compiles:
+            raise RuntimeError("no Triton")
+        return lambda given: None
+
+
+@pytest.mark.parametrize(
+    ("compiles", "names"), [(True, ["torch.compile max-autotune", "plain copy"]), (False, ["plain copy"])]
+)
+@pytest.mark.parametrize(("changes", "each"), [({}, 2 + 2), ({"residual": True, "y": "f32"}, 2 + 2 + 4)])
+def test_the_peers_are_torch_s_kernel_and_a_copy_of_as_many_bytes(
+    compiles: bool, names: list[str], changes: dict[str, Any], each: int
+) -> None:
+    torch, plan = Torch(compiles), legal(weight=None, bias=None, **changes)
+    found = NORM.peers(torch, plan, {"x": np.zeros((6, 40)), "y": np.zeros((6, 40))})
+    assert [peer.name for peer in found] == names
+    assert [peer.same for peer in found] == [name != "plain copy" for name in names]
+    found[-1].launch()
+    assert torch.copied == [6 * 40 * each // 2], "half of the bytes are read, half written"

@@ -99,8 +99,8 @@ class _Gemm:
     def huge(self, plan: Plan) -> list[Case]:
         return launch.huge(plan)
 
-    def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
-        return peer.vendor_product(torch, *(tensors[name] for name in "abd"))
+    def peers(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
+        return list(filter(None, [peer.vendor_product(torch, *(tensors[name] for name in "abd"))]))
 
     def peer_key(self, plan: Plan) -> str:
         return peer.signature(plan)

@@ -1,4 +1,4 @@
-"""torch.compile's fused kernel of the same function, as its autotuner makes it."""
+"""torch.compile's fused kernel of the same function, as its autotuner makes it, and a plain copy of as many bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from warpwright.families.running import Peer
 
-__all__ = ["compiled", "function"]
+__all__ = ["compiled", "copy", "function"]
 
 
 def function(torch: Any, kernel: Mapping[str, Any], columns: int) -> Callable[[Mapping[str, Any]], Any]:
@@ -53,3 +53,9 @@ def compiled(torch: Any, kernel: Mapping[str, Any], tensors: Mapping[str, Any]) 
     except Exception:  # of whatever kind: no compiler, no Triton, a version without the function
         return None
     return Peer("torch.compile max-autotune", lambda: launch(given))
+
+
+def copy(torch: Any, moved: int) -> Peer:
+    """Return torch's copy that reads and writes `moved` bytes in all, of memory of its own: what DRAM allows."""
+    source, target = (torch.zeros(moved // 2, dtype=torch.uint8, device="cuda") for _ in range(2))
+    return Peer("plain copy", lambda: target.copy_(source), same=False)

@@ -89,8 +89,10 @@ class _NormAct:
     def huge(self, plan: Plan) -> list[Case]:
         return launch.huge(plan)
 
-    def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
-        return peer.compiled(torch, plan.kernel, tensors)
+    def peers(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
+        extents = dict(zip("MN", tensors["y"].shape, strict=True))
+        found = [peer.compiled(torch, plan.kernel, tensors), peer.copy(torch, self.work(plan, extents).bytes)]
+        return list(filter(None, found))
 
     def peer_key(self, plan: Plan) -> str:
         """All that is computed, since torch compiles just that."""

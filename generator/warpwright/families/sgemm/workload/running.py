@@ -82,9 +82,10 @@ class _Sgemm:
     def huge(self, plan: Plan) -> list[Case]:
         return launch.huge(plan)
 
-    def peer(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Peer | None:
+    def peers(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
         a, b, d = (tensors[name] for name in "abd")
-        return peer.vendor_product(torch, a, b, d, tensors.get("bias"), plan.kernel["activation"] == "relu")
+        relu = plan.kernel["activation"] == "relu"
+        return list(filter(None, [peer.vendor_product(torch, a, b, d, tensors.get("bias"), relu)]))
 
     def peer_key(self, plan: Plan) -> str:
         kernel = plan.kernel
