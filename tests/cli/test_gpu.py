@@ -73,6 +73,38 @@ def test_validated_then_timed_then_left_alone(cli: Cli, config: Path, out: Path,
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.json")} == stamps
 
 
+def test_problems_beyond_a_variant_s_limits_are_left_out_with_a_word(
+    cli: Cli, config: Path, out: Path, device: list[Folder]
+) -> None:
+    """As one file may hold designs for short and for long rows; here nothing counts so many rows."""
+    beyond = "{m: 2147483647, n: 8, k: 8}"
+    text = config.read_text()
+    mixed = text.replace("{m: 16, n: 24, k: 8}", f"{beyond}, {{m: 16, n: 24, k: 8}}")
+    config.write_text(mixed.replace("{m: 130, n: 70, k: 40}", f"{beyond}, {{m: 130, n: 70, k: 40}}"))
+    for step in ("validate", "bench"):
+        done = cli(step, config, "-o", out)
+        assert done.exit_code == 0, done.stderr
+        assert f"2147483647x8x8x1 is beyond the limits of {device[0].path.name}" in " ".join(done.stderr.split())
+    assert "or for the first problem within a variant's limits" in " ".join(done.stderr.split())
+    assert json.loads((device[0].path / "gpu.json").read_text())["figures"]["problems"] == 2
+    _, found = variants(cli, "bench", config, "-o", out)
+    for variant in found.values():
+        assert [timing["problem"]["m"] for timing in variant["measured"]] == [16]
+        assert variant["predicted"]["problem"]["m"] == 16
+    assert cli("ledger", config, "-o", out).exit_code == 0
+    assert cli("ci", config, "-o", out, "--require", "gpu", "--require", "benchmarked").exit_code == 0
+    told = cli("advise", config, "-o", out, "-p", "2147483647,8,8")
+    assert told.exit_code == 2
+    assert "beyond the limits of" in told.stderr
+    explained = cli("explain", device[0].path.name, "-o", out, "-p", "2147483647,8,8").stdout
+    assert "none: 2147483647 along M, and the kernel takes at most" in explained
+    # Where nothing is left, that is said of the step, and is no pass.
+    config.write_text(mixed.replace(", {m: 16, n: 24, k: 8}", "").replace(f"{beyond}, ", ""))
+    done = cli("bench", config, "-o", out, "--again")
+    assert done.exit_code == 1
+    assert "there is no problem for it: 2147483647x8x8x1 is beyond" in " ".join(done.stderr.split())
+
+
 def test_again_adds_a_run(cli: Cli, config: Path, out: Path, device: list[Folder]) -> None:
     only = ("--only", device[0].path.name)
     for extra in ((), (), ("--again",)):

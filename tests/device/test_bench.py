@@ -14,10 +14,12 @@ from tests.device.doubles import ROOT
 from tests.device.plans import make_folder, make_plan
 from warpwright.device import contest
 from warpwright.device.bench import Timing, bench, samples_of, summary
+from warpwright.device.coverage import left_out
 from warpwright.device.cuda_timer import CudaTimer
 from warpwright.device.supervise import Supervisor
 from warpwright.device.variant import load_variant
 from warpwright.families import workload
+from warpwright.plan.types import Limit
 
 HOST = "tests.device.doubles:HostBackend"
 SHORT = Timing(
@@ -75,6 +77,24 @@ def test_only_the_same_product_is_timed_once_for_several() -> None:
     gemm = workload("gemm")
     assert len({gemm.peer_key(plan) for plan in plans}) == len(plans)
     assert gemm.peer_key(make_plan(epilogue=("relu",), stages=4)) == gemm.peer_key(plans[0])
+
+
+def test_what_is_beyond_a_variant_s_limits_is_left_out(tmp_path: Path) -> None:
+    long = make_folder(tmp_path, name="long-000000000000")
+    short_plan = replace(make_plan(), limits=(Limit("columns", (("N", 1),), 24),))
+    short = make_folder(tmp_path, short_plan, name="short-11111111111")
+    wide = {"m": 32, "n": 25, "k": 16, "l": 1}
+    results = run([long, short], replace(SHORT, problems=[*SHORT.problems, wide]))
+    assert [(r["variant"], r["problem"]["n"], r["status"]) for r in results] == [
+        (long.name, 24, "correct"),
+        (short.name, 24, "correct"),
+        (long.name, 25, "correct"),
+    ]
+    plans = [(folder.name, load_variant(folder).plan) for folder in (long, short)]
+    assert left_out(plans, [*SHORT.problems, wide]) == [
+        f"32x25x16x1 is beyond the limits of {short.name}, and left out (25 columns, at most 24)"
+    ]
+    assert run([short], replace(SHORT, problems=[wide])) == []
 
 
 @pytest.mark.parametrize(

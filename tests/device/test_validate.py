@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.device.plans import make_folder, make_plan
 from warpwright.device.supervise import DeviceUnavailableError, Supervisor
 from warpwright.device.validate import Validation, validate
 from warpwright.device.variant import load_variant
+from warpwright.plan.types import Limit
 from warpwright.record.schema import check_gpu
 
 HOST = "tests.device.doubles:HostBackend"
@@ -133,3 +135,15 @@ def test_without_a_device_the_reason_is_told(tmp_path: Path) -> None:
 def test_no_problem_left_is_no_verdict(tmp_path: Path) -> None:
     (result,) = run([make_folder(tmp_path)], Validation(names=("no such problem",)))
     assert result["status"] == "not_run"
+
+
+def test_problems_of_a_list_beyond_the_limits_are_left_out(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, replace(make_plan(), limits=(Limit("columns", (("N", 1),), 24),)))
+    fits, wide = {"m": 32, "n": 24, "k": 16, "l": 1}, {"m": 32, "n": 25, "k": 16, "l": 1}
+    (result,) = run([folder], Validation(seed=7, problems=(wide, fits)))
+    assert (result["status"], result["figures"]["names"]) == ("correct", ["32x24x16x1", "32x24x16x1_integer"])
+    (result,) = run([folder], Validation(seed=7, problems=(wide,)))
+    assert result["status"] == "not_run"
+    assert result["diagnosis"] == (
+        "no problem was run: what is asked for is beyond its limits (25 columns, at most 24)"
+    )

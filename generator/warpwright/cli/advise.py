@@ -14,6 +14,7 @@ from warpwright.cli import completion
 from warpwright.cli.app import JsonOption, OutOption, app
 from warpwright.cli.explore import extents_from
 from warpwright.cli.terminal import count, print_json, print_table, say
+from warpwright.errors import UserError
 
 if TYPE_CHECKING:
     from warpwright.plan.advice import Advice
@@ -62,11 +63,18 @@ def advise(
     """
     from warpwright import families
     from warpwright.cli.find import find_plans
+    from warpwright.device.coverage import left_out
 
     plans, default = find_plans(what, out)
     family = families.family(plans[0][0].family)
     extents = default if problem is None else extents_from(problem, family.problem)
-    rows = _rows(plans, extents, out)
+    fits = {id(plan) for plan, _ in plans if not plan.legal or plan.exceeded(extents) is None}
+    told = left_out(
+        ((plan.label, plan) for plan, _ in plans if plan.legal), [{m.lower(): n for m, n in extents.items()}]
+    )
+    if told and not any(plan.legal for plan, _ in plans if id(plan) in fits):
+        raise UserError(f"{told[0]}; give another problem with -p")
+    rows = _rows([(plan, folder) for plan, folder in plans if id(plan) in fits], extents, out)
     groups = _chosen(rows)
     if as_json:
         print_json(_data(rows, groups, extents))
@@ -74,7 +82,9 @@ def advise(
         _print_one(plans[0][0], rows)
     else:
         _print_all(rows, groups, extents)
-        illegal = len(plans) - len(rows)
+        illegal = sum(not plan.legal for plan, _ in plans)
+        for line in told:
+            say(line)
         if illegal:
             say(f"{count(illegal, 'point')} illegal: `warpwright plan {what}` says why")
     raise typer.Exit(0 if rows else 1)

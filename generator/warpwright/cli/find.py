@@ -160,7 +160,9 @@ def find_plan(text: str, out: Path) -> tuple[Plan, Mapping[str, int]]:
         exploration = explore(text, out)
         if len(exploration.variants) > 1:
             raise _no_point(exploration, f"{text} has {len(exploration.variants)} points")
-        return exploration.variants[0].plan, extents_of(exploration.spec.bench["problems"][0])
+        plan = exploration.variants[0].plan
+        asked = exploration.spec.bench["problems"]
+        return plan, extents_of(next((each for each in asked if not plan.exceeded(extents_of(each))), asked[0]))
     from warpwright.families import family
     from warpwright.plan.stored import PlanError, plan_from_json
 

@@ -63,7 +63,8 @@ def ladder(
     facts = []
     for (name, variant), step in zip(names(variants).items(), told, strict=True):
         predicted = prediction(variant, exploration.spec)
-        assert predicted is not None, "legal ones alone are rendered"
+        if predicted is None:  # legal ones alone are rendered
+            raise UserError(f"{config}: no problem of `bench` is within the limits of {name}; add one")
         facts.append((name, step.adds, predicted, next(iter(timings(variant.judgement)), None)))
     rows = table(facts)
     if path:

@@ -157,7 +157,10 @@ def _predicted(folder: Folder, problem: Mapping[str, int] | None) -> dict[str, A
     try:
         plan = plan_from_json(folder.read("plan.json") or {})
         family = families.family(plan.family)
-        problem = problem or plain(family.bench[0])
+        usual = (each for each in map(plain, family.bench) if not plan.exceeded(extents_of(each)))
+        problem = problem or next(usual, None)
+        if problem is None:
+            return None
         found = families.target(plan.family, plan.arch).predict(plan, extents_of(problem))
     except PlanError:
         return None

@@ -48,14 +48,15 @@ def names(variants: Sequence[Variant]) -> dict[str, Variant]:
 
 
 def prediction(variant: Variant, spec: Any) -> dict[str, Any] | None:
-    """Return the predicted time of a legal variant for the configuration's first benchmark problem."""
+    """Return the predicted time of a legal variant for the first benchmark problem that it takes; None for none."""
+    from warpwright.device.coverage import within
     from warpwright.families import target
     from warpwright.plan.prediction import extents_of
 
     plan = variant.plan
-    if not plan.legal:
+    problem = next(iter(within(plan, spec.bench["problems"])), None)
+    if not plan.legal or problem is None:
         return None
-    problem = spec.bench["problems"][0]
     predicted: dict[str, Any] = plain(target(plan.family, plan.arch).predict(plan, extents_of(problem)))
     return {**predicted, "problem": problem}
 
@@ -144,7 +145,7 @@ def print_results(exploration: Exploration) -> None:
     spec = exploration.spec
     rows = []
     found = {name: (variant, result(variant, spec)) for name, variant in names(exploration.variants).items()}
-    times = {name: _measured(facts, spec.bench["problems"][0]) for name, (_, facts) in found.items()}
+    times = {name: _measured(facts) for name, (_, facts) in found.items()}
     timed = any(time for time in times.values())
     head = measured_columns(time["mark"] for time in times.values() if time) if timed else []
     for name, (variant, facts) in found.items():
@@ -168,8 +169,9 @@ def print_results(exploration: Exploration) -> None:
     _say_sum(exploration)
 
 
-def _measured(facts: dict[str, Any], problem: Any) -> dict[str, Any] | None:
-    """Return the timing for a problem, where there is one."""
+def _measured(facts: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the timing for the problem that is predicted, where there is one."""
+    problem = (facts["predicted"] or {}).get("problem")
     return next((timing for timing in facts["measured"] if timing["problem"] == problem), None)
 
 
@@ -223,6 +225,8 @@ def _say_shared(exploration: Exploration) -> None:
 
 
 def _say_sum(exploration: Exploration) -> None:
+    from warpwright.device.coverage import beyond
+
     statuses = Counter(variant.status for variant in exploration.variants)
     levels = Counter(level(variant.judgement) for variant in exploration.legal)
     problem = exploration.spec.bench["problems"][0]
@@ -233,6 +237,8 @@ def _say_sum(exploration: Exploration) -> None:
     for step, number in undone.items():
         say(f"{step}: could not be done for {count(number, 'variant')}, so nothing is known of it", style="red")
     extents = " ".join(f"{mode.upper()}={extent}" for mode, extent in problem.items())
+    if any(beyond(variant.plan, problem) for variant in exploration.legal):
+        extents += ", or for the first problem within a variant's limits"
     say(f"times are for {extents}; predicted ones are for an H200 (`warpwright explain` says what they are made of)")
     for line in explain_origins(evidence for variant in exploration.legal for evidence in variant.judgement.valid):
         say(line)

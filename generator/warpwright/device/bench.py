@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from warpwright.device.contest import peer_contestant
+from warpwright.device.coverage import beyond
 from warpwright.device.problem import sizes_of
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
@@ -44,16 +45,16 @@ def bench(variants: Sequence[Variant], supervisor: Supervisor, options: Timing) 
     A result has the variant's origin, `status` (`correct` where it was timed; launch_failed, crash, hang or `not_run`),
     `diagnosis`, `figures` (of one problem), `samples` in microseconds and `gpu`. Where others may have been on the GPU,
     `figures["shared"]` says why: such figures compare with nothing. A variant that fails is left out and the others are
-    timed again without it. Raises DeviceUnavailableError.
+    timed again without it. What is beyond a variant's limits has no result. Raises DeviceUnavailableError.
     """
     seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "big")
     left = list(variants)
     for problem in options.problems:
-        while left:
+        while due := [variant for variant in left if not beyond(variant.plan, problem)]:
             device = supervisor.start()
             request = {
                 "do": "bench",
-                "folders": [str(variant.folder.resolve()) for variant in left],
+                "folders": [str(variant.folder.resolve()) for variant in due],
                 "problem": dict(problem),
                 "rounds": options.rounds,
                 "sustained_rounds": options.sustained_rounds,
@@ -62,10 +63,10 @@ def bench(variants: Sequence[Variant], supervisor: Supervisor, options: Timing) 
             }
             outcome = supervisor.request(request)
             if not outcome.status:
-                yield from _results(left, problem, outcome, device)
+                yield from _results(due, problem, outcome, device)
                 break
-            named = [v for v in left if outcome.who == v.name]
-            failed = named or left  # a peer's, or nobody's
+            named = [v for v in due if outcome.who == v.name]
+            failed = named or due  # a peer's, or nobody's
             for variant in failed:
                 status = outcome.status if named else "not_run"
                 yield _result(variant, problem, status, outcome.diagnosis, {}, {}, device)

@@ -1,6 +1,7 @@
 """Which problems a result must cover: those that its workload, or a configuration's own list, asks for.
 
-What was not run was not seen. A run of a few problems is worth keeping, and is no verdict on its own.
+What was not run was not seen. A run of a few problems is worth keeping, and is no verdict on its own. Of a
+configuration's own list a plan has those that are within its limits: one file may hold designs for short and long rows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,18 @@ from warpwright.dtypes import dtype
 from warpwright.families import workload
 from warpwright.plan.types import Plan
 
-__all__ = ["STANDARD", "Asked", "asked_problems", "checked", "compared_problems", "lacking", "needed_bytes"]
+__all__ = [
+    "STANDARD",
+    "Asked",
+    "asked_problems",
+    "beyond",
+    "checked",
+    "compared_problems",
+    "lacking",
+    "left_out",
+    "needed_bytes",
+    "within",
+]
 
 #: The word for the workload's own validation problems, in a configuration and in a result.
 STANDARD = "standard"
@@ -26,7 +38,33 @@ _TEMPORARIES = 8 * 20
 def asked_problems(plan: Plan, asked: Asked) -> list[Problem]:
     """Return the problems that a validation asks for. KeyError for extents that lack one of the family's modes."""
     family = workload(plan.family)
-    return family.problems(plan) if isinstance(asked, str) else listed(asked, family.modes)
+    return family.problems(plan) if isinstance(asked, str) else listed(within(plan, asked), family.modes)
+
+
+def beyond(plan: Plan, problem: Mapping[str, int]) -> str:
+    """Say which limit of a plan a problem exceeds, "" where it exceeds none; extents are by modes in lower case."""
+    extents = {mode.upper(): extent for mode, extent in problem.items()}
+    limit = plan.exceeded(extents)
+    return "" if limit is None else f"{limit.count(extents)} {limit.what}, at most {limit.most}"
+
+
+def within(plan: Plan, problems: Iterable[Mapping[str, int]]) -> list[Mapping[str, int]]:
+    """Return the problems that a plan's kernel can be launched on."""
+    return [problem for problem in problems if not beyond(plan, problem)]
+
+
+def left_out(plans: Iterable[tuple[str, Plan]], problems: Iterable[Mapping[str, int]]) -> list[str]:
+    """Say in sentences which problems are beyond the limits of which plans, which have names."""
+    plans, told = list(plans), []
+    for problem in problems:
+        found: dict[str, list[str]] = {}
+        for name, plan in plans:
+            found.setdefault(beyond(plan, problem), []).append(name)
+        extents = "x".join(str(extent) for extent in problem.values())
+        for why, names in found.items():
+            others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            told += [f"{extents} is beyond the limits of {names[0]}{others}, and left out ({why})"] if why else []
+    return told
 
 
 def compared_problems(plan: Plan) -> list[Problem]:

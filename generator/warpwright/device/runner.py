@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from warpwright.device import bench, compare, times, validate
+from warpwright.device import bench, compare, coverage, times, validate
 from warpwright.device.lock import WAIT_SECONDS
 from warpwright.device.opening import RESULTS, Bundle, UnusableError, open_bundle
 from warpwright.device.problem import size_text
@@ -246,11 +246,15 @@ def _bench(
         raise UnusableError("the bundle names no problems to time: `bench:` of the configuration does")
     if options.only and not ready:
         raise UnusableError(f"nothing to time: {options.out.name} calls no variant correct; run without --only first")
+    for told in coverage.left_out([(v.name, v.plan) for v in ready], problems):
+        _say(told)
+    without = [v for v in ready if problems and not coverage.within(v.plan, problems)]
+    _say_left("timed", without, ", since every problem is beyond its limits")
     if len(ready) < len(variants):
         _say_left(
             "timed", [v for v in variants if v not in ready], f", since {options.out.name} does not call it correct"
         )
-        found.complete = False
+    found.complete = found.complete and len(ready) == len(variants) and not without
     how = bench.Timing(problems=problems, rounds=options.rounds, seed=options.seed)
     for result in bench.bench(ready, supervisor, how):
         results.add(result)

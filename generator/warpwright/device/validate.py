@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from warpwright.device.coverage import STANDARD, Asked
+from warpwright.device.coverage import STANDARD, Asked, asked_problems, beyond
 from warpwright.device.judged_by import checking_digest, operations_of
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
@@ -93,6 +93,9 @@ def _verdict(
         status, diagnosis = "incorrect", " | ".join(f"{p['name']}: {'; '.join(p['faults'])}" for p in wrong[:3])
     elif not status and all(problem["status"] != "correct" for problem in problems):
         status, diagnosis = "not_run", "no problem was run"
+        if not isinstance(options.problems, str) and not asked_problems(variant.plan, options.problems):
+            why = (beyond(variant.plan, problem) for problem in options.problems)
+            diagnosis += f": what is asked for is beyond its limits ({next(why, 'nothing is asked for')})"
     return {
         "method": METHOD,
         "protocol": PROTOCOL,

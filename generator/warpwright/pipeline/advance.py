@@ -178,6 +178,8 @@ class _Way:
         """Do one step on the GPU, `steps` per variant, and tell which variants it could not be done for."""
         self.judge(self.exploration.legal)
         variants = choose(self.exploration, step in self.again)
+        for told in on_gpu.left_out(self.exploration, step, variants):
+            self.observer.note(told)
         self._work(title, variants, steps, lambda on_step: work(self.exploration, variants, on_step, self.gpu))
         self.judge(self.exploration.legal)
         on_gpu.note_missing(self.exploration, step)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from warpwright.device.coverage import within
 from warpwright.pipeline.committed import contradiction, line_of
 from warpwright.pipeline.exploration import Exploration, Variant
 from warpwright.pipeline.judging import subject_of
@@ -25,6 +26,7 @@ from warpwright.record import METHODS, STATUSES, LedgerLine, stale_because
 from warpwright.record.reading import ON_DEVICE
 
 if TYPE_CHECKING:
+    from warpwright.plan.types import Plan
     from warpwright.spec import Spec
 
 __all__ = ["ALWAYS_REQUIRED", "Complaint", "Report", "check", "renewal"]
@@ -185,7 +187,7 @@ def _problem(
     unknown = [_unknown_tools(line, subject.toolchain) for line in counting]
     if any(unknown):
         return "not what was obtained here", next(filter(None, unknown))
-    lacks = [_lacking(line, spec) for line in counting]
+    lacks = [_lacking(line, spec, variant.plan) for line in counting]
     if all(lacks):  # one that covers what is asked for will do
         return "not for what the configuration asks", lacks[0]
     if method in ON_DEVICE:
@@ -201,7 +203,7 @@ def _unknown_tools(line: LedgerLine, toolchain: Mapping[str, str]) -> str:
     return f"its toolchain and the one here differ in what they name: {', '.join(odd)} ({line.place})" if odd else ""
 
 
-def _lacking(line: LedgerLine, spec: Spec) -> str:
+def _lacking(line: LedgerLine, spec: Spec, plan: Plan) -> str:
     """Say which of the problems that a configuration asks for a line's figures leave out, "" where it is none."""
     figures = line.evidence.figures
     if line.evidence.method == "gpu-validated":
@@ -212,6 +214,6 @@ def _lacking(line: LedgerLine, spec: Spec) -> str:
         return f"each problem was launched {figures['repeats']} times, and {repeats} are asked for" if few else ""
     if line.evidence.method == "benchmarked":
         timed = [timing["problem"] for timing in figures["problems"]]
-        left = [problem for problem in spec.bench["problems"] if problem not in timed]
+        left = [problem for problem in within(plan, spec.bench["problems"]) if problem not in timed]
         return f"these problems were not timed: {left}" if left else ""
     return ""

@@ -57,7 +57,11 @@ def to_bench(exploration: Exploration, again: bool = False) -> list[Variant]:
 
     Only what is correct is timed: a time of a wrong kernel means nothing.
     """
+    from warpwright.device.coverage import within
+
+    asked = exploration.spec.bench["problems"]
     right = [v for v in exploration.legal if v.status == "correct" and v.passed("gpu-validated")]
+    right = [variant for variant in right if within(variant.plan, asked)]
     return [variant for variant in right if again or not variant.has_own("benchmarked")]
 
 
@@ -79,18 +83,35 @@ def bench(exploration: Exploration, variants: Sequence[Variant], on_step: OnStep
     `on_step` is called per variant and problem.
     """
     from warpwright.device import bench as device_bench
+    from warpwright.device.coverage import beyond
 
     options = device_bench.Timing(problems=exploration.spec.bench["problems"])
+    for _ in (problem for v in variants for problem in options.problems if beyond(v.plan, problem)):
+        on_step()
     _each("bench", exploration, variants, on_step, gpu, lambda *on: device_bench.bench(on[0], on[1], options))
+
+
+def left_out(exploration: Exploration, step: str, variants: Sequence[Variant]) -> list[str]:
+    """Say which of the problems that the configuration lists for a step are beyond the limits of which variants."""
+    from warpwright.device import coverage
+
+    asked = (exploration.spec.validate if step == "validate" else exploration.spec.bench)["problems"]
+    plans = [(variant.name, variant.plan) for variant in variants]
+    return [] if isinstance(asked, str) else coverage.left_out(plans, asked)
 
 
 def note_missing(exploration: Exploration, step: str) -> None:
     """Note at each variant that nothing speaks against what it lacks of `step`, however that came about: it was asked
     for, and what nobody has run must not pass."""
-    method = _METHODS[step]
+    from warpwright.device.coverage import left_out
+
+    method, asked = _METHODS[step], exploration.spec.bench["problems"]
     for variant in (v for v in exploration.legal if v.status == "correct" and step not in v.undone):
         partial = [why for evidence, why in variant.judgement.stale if evidence.method == method]
-        if step == "bench" and not variant.passed("gpu-validated"):
+        left = left_out([(variant.plan.label, variant.plan)], asked) if step == "bench" else []
+        if left and len(left) == len(asked):
+            variant.undone[step] = f"there is no problem for it: {left[0]}; add one to `bench` of {exploration.typed}"
+        elif step == "bench" and not variant.passed("gpu-validated"):
             variant.undone[step] = f"no GPU has found it correct; `warpwright validate {exploration.typed}` first"
         elif not variant.has_own(method):
             variant.undone[step] = (partial or [f"no result of it is recorded in {variant.folder.path}"])[0]

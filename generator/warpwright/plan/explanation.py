@@ -80,6 +80,9 @@ def _numbers(plan: Plan) -> str:
 
 
 def _prediction(plan: Plan, extents: Mapping[str, int], device: Device) -> str:
+    limit = plan.exceeded(extents)
+    if limit is not None:
+        return f"    none: {limit.count(extents)} {limit.what}, and the kernel takes at most {limit.most}"
     p = target(plan.family, plan.arch).predict(plan, extents, device)
     if not all(p.counts.values()):
         return "    nothing to compute: the kernel is not launched"
