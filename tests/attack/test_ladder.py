@@ -12,7 +12,7 @@ from tests.families.ladder.conftest import SMALL
 from warpwright import pipeline
 from warpwright.device.problem import Case
 from warpwright.emulate.variant import harness
-from warpwright.families.gemm.workload.problems import multiplication
+from warpwright.families.products.problems import multiplication
 
 PROBLEMS = 250
 FILLS: Sequence[str] = ("integer", "integer", "normal", "nonfinite", "extreme")

@@ -12,7 +12,7 @@ from warpwright.canonical import digest, plain
 from warpwright.device.problem import Problem
 from warpwright.epilogue.registry import get
 from warpwright.families.gemm.workload.design import GemmDesign
-from warpwright.families.gemm.workload.problems import multiplication
+from warpwright.families.products.problems import multiplication
 from warpwright.plan.types import Argument, KernelPlan, Plan
 from warpwright.record import write_json
 

@@ -50,7 +50,7 @@ def subject(backend: HostBackend, tmp_path: Path) -> Subject:
 @pytest.fixture
 def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small problems count as large."""
-    monkeypatch.setattr("warpwright.families.gemm.workload.running._ALL_ROWS", 100)
+    monkeypatch.setattr("warpwright.families.products.running._ALL_ROWS", 100)
 
 
 def check(backend: HostBackend, subject: Subject, given: Problem, repeats: int = 3, cache: Store | None = None):

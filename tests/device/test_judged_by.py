@@ -15,8 +15,8 @@ PACKAGE = Path(judged_by.__file__).parents[1]
 CONTENTS = {path.relative_to(PACKAGE).as_posix(): path.read_bytes() for path in PACKAGE.rglob("*.py")}
 
 
-@pytest.mark.parametrize("family", ["gemm", "copy"])
-def test_what_judges(family: str) -> None:
+@pytest.mark.parametrize(("family", "shared"), [("gemm", "families/products/"), ("copy", None)])
+def test_what_judges(family: str, shared: str | None) -> None:
     found = judges(CONTENTS, family)
     own = {name for name in CONTENTS if name.startswith(f"families/{family}/workload/")}
     assert own
@@ -29,6 +29,9 @@ def test_what_judges(family: str) -> None:
         name for name in found if name.startswith(("cli/", "pipeline/", "emulate/", "plan/__init__", *others))
     ] == []
     foreign = {name for name in found if name.startswith("families/") and f"/{family}/" not in name}
+    if shared:
+        assert (common := {name for name in foreign if name.startswith(shared)})
+        foreign -= common
     assert foreign <= {"families/__init__.py", "families/running.py"}
     assert set(rests_on.files_on_device(family)) == found
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from warpwright.device.problem import Case
 from warpwright.emulate.variant import harness
 from warpwright.emulate.variant.check_plan import Seen
-from warpwright.families.gemm.workload.problems import multiplication
+from warpwright.families.products.problems import multiplication
 
 
 def test_nothing_is_launched_and_nothing_is_missed(cooperative: Path) -> None:

@@ -10,7 +10,7 @@ from warpwright.device.problem import Case
 from warpwright.device.tensors import layout
 from warpwright.families import workload
 from warpwright.families.gemm.workload.edges import edge_of
-from warpwright.families.gemm.workload.tiles import grid, tile_of
+from warpwright.families.products.tiles import grid, tile_of
 from warpwright.plan.types import Plan
 
 GEMM = workload("gemm")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.families.ladder.points import RUNGS, legal
 from warpwright.device.problem import Case
 from warpwright.families import workload
-from warpwright.families.gemm.workload.problems import multiplication
+from warpwright.families.products.problems import multiplication
 
 WORKLOAD = workload("ladder")
 

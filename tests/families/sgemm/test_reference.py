@@ -13,8 +13,8 @@ from warpwright.device.problem import Problem
 from warpwright.device.tolerance import Agreement, compare
 from warpwright.device.xp import Array, NumpyXp
 from warpwright.families import workload
+from warpwright.families.products.problems import multiplication
 from warpwright.families.sgemm.workload.peer import vendor_product
-from warpwright.families.sgemm.workload.problems import multiplication
 from warpwright.plan.types import Plan
 
 XP = NumpyXp()

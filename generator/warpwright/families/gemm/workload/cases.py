@@ -15,8 +15,8 @@ from typing import Any
 from warpwright.device.problem import Case
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.gemm.workload.edges import Edge, edge_of
-from warpwright.families.gemm.workload.problems import multiplication
-from warpwright.families.gemm.workload.tiles import tile_of
+from warpwright.families.products.problems import multiplication
+from warpwright.families.products.tiles import tile_of
 from warpwright.plan.types import Plan
 
 __all__ = ["compared", "small"]

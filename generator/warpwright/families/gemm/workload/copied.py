@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 
 from warpwright.device.problem import Problem
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.gemm.workload.edges import edge_of
-from warpwright.families.gemm.workload.tiles import ceil, grid
+from warpwright.families.products.tiles import ceil, count
 from warpwright.plan.types import Plan
 
-__all__ = ["copied", "units"]
-
-
-def units(design: GemmDesign, extents: Mapping[str, int]) -> int:
-    """How many clusters could work at once."""
-    return prod(grid(design, extents))
+__all__ = ["copied"]
 
 
 def copied(plan: Plan, problem: Problem) -> dict[str, int]:
     """Elements of each tensor that a kernel copies; boxes shared by several CTAs are counted once."""
     d: GemmDesign = plan.design
     depth = ceil(problem.extents["K"], d.tile_k) * d.tile_k
-    ctas = units(d, problem.extents) * d.cluster_m * d.cluster_n
+    ctas = count(d, problem.extents) * d.cluster_m * d.cluster_n
     found = {
         "a": ctas * d.tile_m * depth // d.cluster_n,
         "b": ctas * d.tile_n * depth // d.cluster_m,

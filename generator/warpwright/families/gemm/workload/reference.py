@@ -9,7 +9,7 @@ import numpy as np
 from warpwright.device.xp import Array, Xp
 from warpwright.families.gemm.workload.accumulation import accumulation_bound
 
-__all__ = ["Product", "multiply", "sample_rows", "scalar_value"]
+__all__ = ["Product", "multiply", "scalar_value"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,3 @@ def scalar_value(name: str, fill: str, zero: tuple[str, ...], special: tuple[str
     # Of the random ones no 16-bit dtype holds any.
     table = {"alpha": 0.1, "beta": -1.3} if fill == "normal" else {"alpha": 2.0, "beta": -3.0}
     return float(np.float32(table.get(name, 1.3 if fill == "normal" else 2.0)))
-
-
-def sample_rows(m: int, stride: int = 61) -> list[int]:
-    """Rows that touch every tile of 64 rows or more: every 61st (prime: all offsets in a tile occur) and the last."""
-    return sorted({*range(0, m, stride), *range(max(0, m - 3), m)})

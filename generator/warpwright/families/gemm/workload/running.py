@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 from typing import Any
 
-from warpwright.device.problem import Case, Problem, shape_of
+from warpwright.device.problem import Case, Problem
 from warpwright.device.tensors import random_values
 from warpwright.device.xp import Array, Xp
-from warpwright.dtypes import dtype
 from warpwright.epilogue.reference import Chain
-from warpwright.families.gemm.workload import cases, copied, extreme, far, launch, peer, problems, reference, tiles
+from warpwright.families.gemm.workload import cases, copied, extreme, launch, peer, problems, reference
 from warpwright.families.gemm.workload.design import GemmDesign
-from warpwright.families.running import Expected, Launched, Memo, Peer, Sample, Work, Workload
+from warpwright.families.products import far
+from warpwright.families.products.launch import huge
+from warpwright.families.products.running import Products
+from warpwright.families.running import Expected, Launched, Memo, Peer, Workload
 from warpwright.plan.types import Argument, Plan
 
-__all__ = ["WORKLOAD"]
+__all__ = ["WORKLOAD", "Gemm"]
 
-#: Elements of D beyond which the reference is computed for a sample of rows.
-_ALL_ROWS = 1 << 28
+#: Elements of 16 bytes, of the dtypes of 2; clusters in flight, as many as an H200 has SMs.
+_ALIGNED, _LIMIT = 8, 132
 
 
-class _Gemm:
+class Gemm(Products):
+    """Of GEMMs, and of families that stand on this one."""
+
     design: type = GemmDesign
-    modes: tuple[str, ...] = ("M", "N", "K", "L")
 
     def problems(self, plan: Plan) -> list[Problem]:
         return problems.standard(plan, Chain(plan).skips.values())
@@ -61,12 +63,6 @@ class _Gemm:
     def unread(self, plan: Plan, problem: Problem) -> set[str]:
         return {tile for tile, scalar in Chain(plan).skips.items() if scalar in problem.zero}
 
-    def sample(self, plan: Plan, problem: Problem) -> Sample | None:
-        extents = problem.extents
-        if extents["M"] * extents["N"] * extents["L"] <= _ALL_ROWS:
-            return None
-        return Sample("M", reference.sample_rows(extents["M"]))
-
     def expected(
         self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array], memo: Memo
     ) -> Mapping[str, Expected]:
@@ -79,16 +75,6 @@ class _Gemm:
         found = Chain(plan).apply(xp, product.values, product.bound, product.exact, scalars, stored)
         return {"d": Expected(*found)}
 
-    def work(self, plan: Plan, extents: Mapping[str, int]) -> Work:
-        bits = sum(prod(shape_of(a, extents)) * dtype(a.dtype).bits for a in plan.arguments if a.kind != "scalar")
-        return Work(2 * prod(extents[mode] for mode in "LMNK"), bits // 8, "TFLOP/s")
-
-    def units(self, plan: Plan, problem: Problem) -> int:
-        return copied.units(plan.design, problem.extents)
-
-    def share(self, plan: Plan, problem: Problem, clusters: int, only: Sequence[int]) -> list[Mapping[str, slice]]:
-        return [box for cluster in only for box in tiles.computed(plan.design, problem.extents, clusters, cluster)]
-
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         unread = self.unread(plan, problem)
         return {name: 0 if name in unread else count for name, count in copied.copied(plan, problem).items()}
@@ -97,7 +83,7 @@ class _Gemm:
         return [launch.launched(plan, problem, clusters, self.scalars(plan, problem))]
 
     def huge(self, plan: Plan) -> list[Case]:
-        return launch.huge(plan)
+        return huge(plan, _ALIGNED, _LIMIT)
 
     def peers(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
         return list(filter(None, [peer.vendor_product(torch, *(tensors[name] for name in "abd"))]))
@@ -106,4 +92,4 @@ class _Gemm:
         return peer.signature(plan)
 
 
-WORKLOAD: Workload = _Gemm()
+WORKLOAD: Workload = Gemm()

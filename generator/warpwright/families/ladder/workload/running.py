@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from warpwright.device.problem import Case, Problem
-from warpwright.families.gemm.workload import problems
-from warpwright.families.gemm.workload.running import _Gemm
+from warpwright.families.gemm.workload.running import Gemm
 from warpwright.families.ladder.workload.design import LadderDesign
+from warpwright.families.products.problems import multiplication
 from warpwright.families.running import Launched, View, Workload
 from warpwright.plan.types import Plan
 
@@ -22,7 +22,7 @@ _WALK = (5, 4, 2)
 _VECTOR, _SUBTILE = 8, 32
 
 
-class _Ladder(_Gemm):
+class _Ladder(Gemm):
     design: type = LadderDesign
 
     def cases(self, plan: Plan) -> list[Case]:
@@ -33,9 +33,7 @@ class _Ladder(_Gemm):
         if not d.one_cta:
             return found
         m, n, batches = _WALK
-        walk = problems.multiplication(
-            "walk", m * d.tile_m - 7, n * d.tile_n - 5, d.tile_k + 1, batches, fill="integer"
-        )
+        walk = multiplication("walk", m * d.tile_m - 7, n * d.tile_n - 5, d.tile_k + 1, batches, fill="integer")
         few = [case for case in found if case.problem.name not in _MANY]
         return [*(replace(case, clusters=1, resident=1, only=()) for case in few), Case(walk, 1, 1, (1,))]
 
@@ -65,7 +63,7 @@ def _guards(d: LadderDesign) -> list[Case]:
         m = d.tile_m + at * d.tile_m // _VECTOR + 3
         n = d.tile_n + _SUBTILE * at % d.tile_n + _VECTOR * (at // 2) + 2 * (at + 1) % _VECTOR + at % 2
         k = d.tile_k + _VECTOR * at % d.tile_k + at + 1
-        problem = problems.multiplication(f"guards_{at}", m, n, k, fill="integer", padding=at % 2)
+        problem = multiplication(f"guards_{at}", m, n, k, fill="integer", padding=at % 2)
         found.append(Case(problem, 4, 0, (1,)))
     return found
 

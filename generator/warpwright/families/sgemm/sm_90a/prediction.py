@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from warpwright.archs import H200, Device
+from warpwright.families.products.tiles import ceil, count
 from warpwright.families.sgemm.sm_90a.lanes import order
 from warpwright.families.sgemm.workload.design import SgemmDesign
-from warpwright.families.sgemm.workload.tiles import ceil, count
 from warpwright.plan.prediction import Prediction
 from warpwright.plan.types import Plan
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from warpwright.device.problem import Case
+from warpwright.families.products.problems import multiplication
+from warpwright.families.products.tiles import tile_of
 from warpwright.families.sgemm.workload.design import SgemmDesign
-from warpwright.families.sgemm.workload.problems import multiplication
-from warpwright.families.sgemm.workload.tiles import tile_of
 from warpwright.plan.types import Plan
 
 __all__ = ["compared", "small"]

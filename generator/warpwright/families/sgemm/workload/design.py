@@ -43,6 +43,9 @@ class SgemmDesign:
         """Columns of D that a CTA computes at a time."""
         return self.warps_n * self.lanes_n * self.thread_n
 
+    #: A CTA is by itself, and goes from tile to tile.
+    cluster_m, cluster_n, persistent = 1, 1, True
+
     @property
     def specialised(self) -> bool:
         """Whether there are warps that only load."""

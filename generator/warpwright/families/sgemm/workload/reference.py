@@ -24,7 +24,7 @@ import numpy as np
 
 from warpwright.device.xp import Array, Xp
 
-__all__ = ["UNIT", "Product", "finish", "multiply", "sample_rows"]
+__all__ = ["UNIT", "Product", "finish", "multiply"]
 
 #: Half a unit in the last place of a 24-bit significand: rounding to nearest.
 UNIT = 2.0**-24
@@ -59,8 +59,3 @@ def finish(xp: Xp, product: Product, bias: Array | None, relu: bool) -> tuple[Ar
     if relu:  # max(x, 0), which NaN stays
         values = xp.where(values < 0, 0 * xp.abs(xp.where(xp.isinf(values), xp.array(1.0), values)), values)
     return values, product.bound
-
-
-def sample_rows(m: int, stride: int = 61) -> list[int]:
-    """Rows that touch every tile: every 61st (a prime, so that all offsets in a tile occur) and the last ones."""
-    return sorted({*range(0, m, stride), *range(max(0, m - 3), m)})

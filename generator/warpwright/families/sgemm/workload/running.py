@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 from typing import Any
 
-from warpwright.device.problem import Case, Problem, shape_of
+from warpwright.device.problem import Case, Problem
 from warpwright.device.tensors import random_values
 from warpwright.device.xp import Array, Xp
-from warpwright.dtypes import dtype
-from warpwright.families.running import Expected, Launched, Memo, Peer, Sample, Work, Workload
-from warpwright.families.sgemm.workload import cases, extreme, far, launch, peer, problems, reference, tiles
+from warpwright.families.products import far
+from warpwright.families.products.launch import huge
+from warpwright.families.products.problems import multiplication, standard
+from warpwright.families.products.running import Products
+from warpwright.families.running import Expected, Launched, Memo, Peer, Workload
+from warpwright.families.sgemm.workload import cases, copied, extreme, launch, peer, reference
 from warpwright.families.sgemm.workload.design import SgemmDesign
 from warpwright.plan.types import Argument, Plan
 
 __all__ = ["WORKLOAD"]
 
-#: Elements of D beyond which the reference is computed for a sample of rows.
-_ALL_ROWS = 1 << 28
+#: Elements of 16 bytes; CTAs in flight, two on each SM of an H200.
+_ALIGNED, _LIMIT = 4, 264
 
 
-class _Sgemm:
+class _Sgemm(Products):
     design: type = SgemmDesign
-    modes: tuple[str, ...] = ("M", "N", "K", "L")
 
     def problems(self, plan: Plan) -> list[Problem]:
-        return problems.standard(plan)
+        d: SgemmDesign = plan.design
+        return standard(d, [multiplication("extreme", d.tile_m + 7, d.tile_n + 9, d.tile_k + 3, fill="extreme")])
 
     def cases(self, plan: Plan) -> list[Case]:
         return [*cases.small(plan), far.far(plan), *far.most(plan)]
@@ -46,12 +48,6 @@ class _Sgemm:
     def unread(self, plan: Plan, problem: Problem) -> set[str]:
         return set()
 
-    def sample(self, plan: Plan, problem: Problem) -> Sample | None:
-        extents = problem.extents
-        if extents["M"] * extents["N"] * extents["L"] <= _ALL_ROWS:
-            return None
-        return Sample("M", reference.sample_rows(extents["M"]))
-
     def expected(
         self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array], memo: Memo
     ) -> Mapping[str, Expected]:
@@ -63,24 +59,14 @@ class _Sgemm:
         bias = stored("bias") if plan.kernel["bias"] else None
         return {"d": Expected(*reference.finish(xp, product, bias, plan.kernel["activation"] == "relu"))}
 
-    def work(self, plan: Plan, extents: Mapping[str, int]) -> Work:
-        bits = sum(prod(shape_of(a, extents)) * dtype(a.dtype).bits for a in plan.arguments if a.kind != "scalar")
-        return Work(2 * prod(extents[mode] for mode in "LMNK"), bits // 8, "TFLOP/s")
-
-    def units(self, plan: Plan, problem: Problem) -> int:
-        return tiles.count(plan.design, problem.extents)
-
-    def share(self, plan: Plan, problem: Problem, clusters: int, only: Sequence[int]) -> list[Mapping[str, slice]]:
-        return [box for cta in only for box in tiles.computed(plan.design, problem.extents, clusters, cta)]
-
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
-        return tiles.copied(plan.design, problem.extents)
+        return copied.copied(plan.design, problem.extents)
 
     def launched(self, plan: Plan, problem: Problem, clusters: int) -> Sequence[Launched]:
         return [launch.launched(plan, problem, clusters)]
 
     def huge(self, plan: Plan) -> list[Case]:
-        return launch.huge(plan)
+        return huge(plan, _ALIGNED, _LIMIT)
 
     def peers(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
         a, b, d = (tensors[name] for name in "abd")

@@ -1,12 +1,45 @@
-"""Which tiles each cluster of the grid computes, in which order: by the raster that the plan says."""
+"""How a product's output is cut into tiles, and which of them each cluster of the grid computes, in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
+from typing import Literal, Protocol
 
-from warpwright.families.gemm.workload.design import GemmDesign
+__all__ = ["Tiled", "ceil", "computed", "count", "grid", "tile_of"]
 
-__all__ = ["ceil", "computed", "grid", "tile_of"]
+
+class Tiled(Protocol):
+    """What of a design says how its output is cut; extents in elements, `cluster_m` and `cluster_n` in CTAs."""
+
+    @property
+    def tile_m(self) -> int: ...
+
+    @property
+    def tile_n(self) -> int: ...
+
+    @property
+    def tile_k(self) -> int: ...
+
+    @property
+    def cluster_m(self) -> int: ...
+
+    @property
+    def cluster_n(self) -> int: ...
+
+    @property
+    def stages(self) -> int: ...
+
+    @property
+    def persistent(self) -> bool:
+        """Whether a cluster walks over tiles, or has one."""
+
+    @property
+    def raster(self) -> Literal["m", "n"]:
+        """Along which mode clusters walk, in bands of `group`."""
+
+    @property
+    def group(self) -> int: ...
 
 
 def ceil(a: int, b: int) -> int:
@@ -14,13 +47,18 @@ def ceil(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def grid(d: GemmDesign, extents: Mapping[str, int]) -> tuple[int, int, int]:
+def grid(d: Tiled, extents: Mapping[str, int]) -> tuple[int, int, int]:
     """Clusters along M, N and L that tile the output."""
     m, n = ceil(extents["M"], d.tile_m * d.cluster_m), ceil(extents["N"], d.tile_n * d.cluster_n)
     return m, n, extents["L"]
 
 
-def tile_of(d: GemmDesign, counts: tuple[int, int, int], number: int) -> tuple[int, int, int]:
+def count(d: Tiled, extents: Mapping[str, int]) -> int:
+    """Tiles of a cluster in all."""
+    return prod(grid(d, extents))
+
+
+def tile_of(d: Tiled, counts: tuple[int, int, int], number: int) -> tuple[int, int, int]:
     """Return the cluster's place (m, n, batch), in clusters, of tile `number` of the walk.
 
     Clusters walk along the raster's mode in bands of `group`; the last band may be narrower.
@@ -34,10 +72,9 @@ def tile_of(d: GemmDesign, counts: tuple[int, int, int], number: int) -> tuple[i
     return (walk, far, batch) if d.raster == "m" else (far, walk, batch)
 
 
-def computed(d: GemmDesign, extents: Mapping[str, int], clusters: int, cluster: int) -> list[Mapping[str, slice]]:
+def computed(d: Tiled, extents: Mapping[str, int], clusters: int, cluster: int) -> list[Mapping[str, slice]]:
     """Return the part of D, by mode, of each tile of one cluster; `clusters` is the grid limit."""
-    counts = grid(d, extents)
-    total = counts[0] * counts[1] * counts[2]
+    counts, total = grid(d, extents), count(d, extents)
     numbers = range(cluster, total, min(total, clusters)) if d.persistent else range(cluster, cluster + 1)
     size = {"M": d.tile_m * d.cluster_m, "N": d.tile_n * d.cluster_n, "L": 1}
     found: list[Mapping[str, slice]] = []

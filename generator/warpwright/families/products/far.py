@@ -1,11 +1,11 @@
-"""GEMMs at the end of 32 bits: no offset of the output fits into them; the tiles are as many as they count."""
+"""Products at the end of 32 bits: no offset of the output fits into them; the tiles are as many as they count."""
 
 from __future__ import annotations
 
 from warpwright.device.problem import Case
 from warpwright.dtypes import dtype
-from warpwright.families.gemm.workload.design import GemmDesign
-from warpwright.families.gemm.workload.problems import multiplication
+from warpwright.families.products.problems import multiplication
+from warpwright.families.products.tiles import Tiled, ceil
 from warpwright.plan.types import Plan
 
 __all__ = ["far", "most"]
@@ -34,16 +34,16 @@ def most(plan: Plan) -> list[Case]:
     raster, so that a band of tiles has as many as it can have, with two tiles for each cluster; and along it, so that
     bands and rows are as many as they can be.
     """
-    design: GemmDesign = plan.design
+    d: Tiled = plan.design
     *each, tiles = plan.limits
-    walk, other = ("M", "N") if design.raster == "m" else ("N", "M")
+    walk, other = ("M", "N") if d.raster == "m" else ("N", "M")
     batches = multiplication("most_batches", 3, 5, _K, tiles.most, fill="integer")
     found = [Case(batches, tiles.most, 0, (1,), (0, tiles.most // 2, tiles.most - 1))]
     for name, mode in (("most_across", other), ("most_along", walk)):
         longest = next(limit.most for limit in each if limit.modes == ((mode, 1),))
         extents = {walk: 3, other: 3, "L": 1, mode: longest}
         count = tiles.count(extents)
-        clusters = -(-count // 2) if design.persistent else count
+        clusters = ceil(count, 2) if d.persistent else count
         problem = multiplication(name, extents["M"], extents["N"], _K, fill="integer")
         found.append(Case(problem, clusters, 0, (1,), (0, count // 3, clusters - 1)))
     return found
