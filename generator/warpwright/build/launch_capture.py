@@ -18,6 +18,7 @@ from warpwright import scratch
 from warpwright.build.kernels import pair
 from warpwright.build.linking import LinkError, link_with_stub
 from warpwright.build.ptx_census import kernel_parameters
+from warpwright.dlpack import CUDA, DLTensor
 from warpwright.dtypes import DTYPES, dtype
 from warpwright.plan.types import Argument, Plan
 
@@ -33,7 +34,6 @@ __all__ = [
     "link",
 ]
 
-_CUDA = 2  # DLPack device type
 _MAX_KERNELS, _MAX_LAUNCHES, _MAX_PARAMETERS, _PARAMETER_BYTES = 16, 16, 64, 4352  # as in launch_stub.c
 _SHARED_LIMIT = 232_448
 
@@ -75,21 +75,6 @@ class Launch:
     params: tuple[bytes, ...]
     kernel: str = ""
     own_stream: bool = True
-
-
-class _DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
 
 
 class _Payload(ctypes.Union):
@@ -191,7 +176,7 @@ def _pack(value: TensorValue | int | float, keep: list[object]) -> _Any:
         modes = ctypes.c_int64 * len(value.shape)
         shape = modes(*(n // lanes if step == 1 else n for n, step in zip(value.shape, value.strides, strict=True)))
         strides = modes(*(step // lanes if step > 1 else step for step in value.strides))
-        tensor = _DLTensor(value.address, _CUDA, 0, len(value.shape), code, bits, lanes, shape, strides, 0)
+        tensor = DLTensor(value.address, CUDA, 0, len(value.shape), code, bits, lanes, shape, strides, 0)
         keep += [shape, strides, tensor]
         return _Any(7, 0, _Payload(pointer=ctypes.addressof(tensor)))
     if isinstance(value, float):

@@ -457,7 +457,7 @@ def gemm_kernel(
                 bias_m = bias_m_rows.load().reshape(out.shape)
                 x = x + bias_m
                 # silu: x / (1 + exp(-x))
-                power = cute.math.exp2(x * -1.4426950408889634, fastmath=True)  # log2(e)
+                power = cute.math.exp2(x * -1.4426950408889634, fastmath=True)  # -log2(e)
                 # x / (1 + power); vectors have no reciprocal instruction
                 x = x * cute.math.exp2(-cute.math.log2(1.0 + power, fastmath=True), fastmath=True)
                 out.store(x.to(Float16))

@@ -12,7 +12,7 @@ OP = EpilogueOp(
     name="silu",
     summary="x / (1 + exp(-x))",
     code="""\
-power = cute.math.exp2(x * -1.4426950408889634, fastmath=True)  # log2(e)
+power = cute.math.exp2(x * -1.4426950408889634, fastmath=True)  # -log2(e)
 # x / (1 + power); vectors have no reciprocal instruction
 x = x * cute.math.exp2(-cute.math.log2(1.0 + power, fastmath=True), fastmath=True)
 """,
