@@ -11,7 +11,11 @@ import pytest
 
 from tests.emulate.plans import cluster_plan, gemm_plan, tile_plan
 from tests.families.copy.points import legal
-from warpwright.device.marks import KINDS, STEPS, Marks, layout
+from tests.families.ladder.points import legal as rung
+from tests.families.norm_act.points import SMALL
+from tests.families.norm_act.points import legal as norm
+from tests.families.sgemm.points import legal as sgemm
+from warpwright.device.marks import KINDS, STEPS, Marks, layout_of
 from warpwright.diagnosis.figures import figures_of
 from warpwright.diagnosis.hang import hang_of
 from warpwright.diagnosis.report import Report
@@ -26,17 +30,25 @@ PLANS = {
     "c": tile_plan,
     "pingpong": lambda: gemm_plan({"design.schedule": "pingpong", "design.tile": {"m": 64, "n": 32, "k": 64}}),
     "copy": legal,
+    "across": lambda: gemm_plan({"design.cluster": {"m": 2, "n": 2}, "design.tile": {"m": 128, "n": 64, "k": 64}}),
+    "one-role": lambda: rung(4),
+    "in-turn": lambda: rung(1),
+    "groups": lambda: norm(**SMALL["preprocess"]),
+    "all-load": lambda: norm(**SMALL["none"]),
+    "sgemm": sgemm,
 }
 
 
 def marks(plan: Plan, rng: random.Random) -> Marks:
     """Words of any kind at some places: plausible ones, and any 64 bits."""
-    of = layout(plan.main)
+    of = layout_of(plan)
     notes, stamps = np.full(of.note_words, -1), np.full(of.stamp_words, -1)
     for warp in range(of.warps):
         for step in range(STEPS):
             if rng.random() < 0.6:
-                plausible = rng.randrange(1, 40) << 16 | rng.randrange(2) << 8 | rng.randrange(8)
+                plausible = (
+                    rng.randrange(1, 40) << 16 | rng.randrange(3) << 9 | rng.randrange(2) << 8 | rng.randrange(8)
+                )
                 notes[warp * STEPS + step] = plausible if rng.random() < 0.9 else rng.getrandbits(63)
     clock = rng.randrange(1 << 40)
     for n in range(rng.randrange(1, 30)):

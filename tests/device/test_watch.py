@@ -37,7 +37,7 @@ def measure(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     def run(written: Written, limit: float = 0.3, **how: bool) -> Report:
         monkeypatch.setenv("DOUBLE_MARKS", str(written.save(tmp_path / "marks.npz", **how)))
         with Supervisor(BACKEND, paths=[ROOT]) as supervisor:
-            return diagnose_measured(plan.main, "twin", folder, SIZES, supervisor, limit, quiet=quiet, plain=plain)[0]
+            return diagnose_measured(plan, "twin", folder, SIZES, supervisor, limit, quiet=quiet, plain=plain)[0]
 
     return run
 

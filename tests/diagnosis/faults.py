@@ -8,10 +8,14 @@ from typing import Any
 
 from tests.emulate.plans import gemm_plan
 from tests.families.copy.points import legal
+from tests.families.ladder.points import legal as rung
+from tests.families.norm_act.points import SMALL
+from tests.families.norm_act.points import legal as norm
+from tests.families.sgemm.points import legal as sgemm
 from warpwright.diagnosis.twin import twin_source
 from warpwright.plan.types import Plan
 
-__all__ = ["FAULTS", "RIGHT", "Fault", "planted"]
+__all__ = ["FAULTS", "IN_TURN", "QUICK", "RIGHT", "Fault", "planted"]
 
 _SMALL: dict[str, Any] = {"design.tile": {"m": 128, "n": 64, "k": 64}, "design.stages": 4}
 _RELEASE = "                    if releases:\n                        cute.arch.mbarrier_arrive(ab_empty"
@@ -25,6 +29,7 @@ class Fault:
     """A plan, and edits (old, new) of its twin's source.
 
     status, verdict: what the diagnosis must say. cause: words of the sentence that explains most, in this order.
+    problem: the one that shows it, where the family's largest case takes long.
     """
 
     plan: Callable[[], Plan]
@@ -32,6 +37,7 @@ class Fault:
     status: str
     verdict: str = ""
     cause: tuple[str, ...] = ()
+    problem: str = ""
 
 
 def _gemm() -> Plan:
@@ -44,6 +50,18 @@ def _cluster() -> Plan:
 
 def _copy() -> Plan:
     return legal(store="tma", ctas_per_sm=1, stages=4)
+
+
+def _sgemm() -> Plan:
+    return sgemm(warps={"m": 2, "n": 2}, thread={"m": 8, "n": 8}, tile_k=8, stages=3)
+
+
+def _all_load() -> Plan:
+    return sgemm(specialise="none", warps={"m": 2, "n": 2}, thread={"m": 8, "n": 8}, tile_k=8, stages=3)
+
+
+def _norm(kind: str) -> Callable[[], Plan]:
+    return lambda: norm(**SMALL[kind])
 
 
 FAULTS = {
@@ -103,6 +121,54 @@ FAULTS = {
         cause=("consumer 0 (warps 0..3) waits for ab_full[0], phase 0", "producer (warp 8) has issued the loads",
                "fewer bytes land than are announced", "24576 bytes"),
     ),
+    "across-never-releases-peer": Fault(
+        lambda: gemm_plan({**_SMALL, "design.cluster": {"m": 1, "n": 2}}),
+        ((_RELEASE, _RELEASE.replace("releases", "releases and (consumer == 0 or cta_n == 0)", 1)),), "hang",
+        cause=("producer (warp 8) waits for ab_empty[0], phase 0", "consumer 1 (warps 4..7) of CTA 1 has taken round 0",
+               "not released it"),
+    ),
+    "two-producers": Fault(
+        lambda: gemm_plan({**_SMALL, "design.producer_warps": 2}),
+        (("if turn == 0:", "if turn == 0 and k_tile != 3:"),),
+        "hang", cause=("waits for ab_full[3], phase 0", "producer (warp 9) has ended and not loaded round 3"),
+    ),
+    "one-role-bytes": Fault(
+        lambda: rung(4), (("STAGE_BYTES = ", "STAGE_BYTES = 16 + "),), "hang", problem="128x128x128",
+        cause=("all (warps 0..3) waits for ab_full[0], phase 0 (round 0", "all (warps 0..3) has issued the loads",
+               "fewer bytes land"),
+    ),
+    "one-role-no-load": Fault(
+        lambda: rung(3), (("if is_load_warp:\n", "if is_load_warp and k_tile != 2:\n"),), "hang", problem="128x128x320",
+        cause=("all (warps 0..3) waits for ab_full[0], phase 2 (round 2", "has not come to load round 2"),
+    ),
+    "not-all-synchronise": Fault(
+        lambda: rung(2),
+        (("        mark(notes, stamps, LOADS_WAIT, ", "        if thread < 96:\n            cute.arch.sync_threads()\n"
+          "        mark(notes, stamps, LOADS_WAIT, "),), "hang", problem="128x128x128",
+        cause=("all (warp 3) is past the wait of round 0 and waits for a barrier (wgmma)",),
+    ),
+    "warp-never-releases": Fault(
+        _sgemm, (("cute.arch.mbarrier_arrive(ab_empty", "if warp_idx != 2: cute.arch.mbarrier_arrive(ab_empty"),
+                 ("mark_here(notes, stamps, AB_REL", "if warp_idx != 2: mark_here(notes, stamps, AB_REL")), "hang",
+        cause=("producer (warp 4) waits for ab_empty[0], phase 0", "consumer (warp 2) has taken round 0 and not",
+               "released it; consumer (warps 0, 1, 3) has; planned: 4 arrivals"),
+    ),
+    "a-group-never-releases": Fault(
+        _norm("tma"), (("cute.arch.mbarrier_arrive(row_empty", "if group != 1: cute.arch.mbarrier_arrive(row_empty"),
+                       ("mark_here(notes, stamps, ROW_REL", "if group != 1: mark_here(notes, stamps, ROW_REL")), "hang",
+        cause=("waits for row_empty[1], phase 0 (round 5", "consumer (warps 2..3) has taken round 1 and not",
+               "released it"),
+    ),
+    "a-group-does-not-fill": Fault(
+        _norm("preprocess"),
+        (("cute.arch.mbarrier_arrive(row_full", "if group != 1: cute.arch.mbarrier_arrive(row_full"),), "hang",
+        cause=("consumer (warp 1) waits for row_full[1], phase 0 (round 1", "has issued the loads",
+               "fewer warps arrive"),
+    ),
+    "row-sum-count": Fault(
+        _norm("none"), (("number_of_threads=ROW_THREADS", "number_of_threads=ROW_THREADS + 32"),), "hang",
+        cause=("named barrier", "32 of 96 threads have not come"),
+    ),
 }  # fmt: skip
 
 #: Kernels that nothing is planted in: every way in which the templates mark.
@@ -117,9 +183,29 @@ RIGHT: dict[str, Callable[[], Plan]] = {
         }
     ),
     "not-persistent": lambda: gemm_plan({**_SMALL, "design.scheduler": {"kind": "one_tile"}}),
+    "across": lambda: gemm_plan({**_SMALL, "design.cluster": {"m": 1, "n": 2}}),
+    "sgemm": _sgemm,
+    "sgemm-along-k": lambda: sgemm(
+        "k", "k", tile_k=32, producer_warps=2, warps={"m": 1, "n": 1}, thread={"m": 8, "n": 8}
+    ),
+    "sgemm-all-load": _all_load,
+    "norm-tma": _norm("tma"),
+    "norm-preprocess": _norm("preprocess"),
+    "norm-none": _norm("none"),
+    "norm-once": lambda: norm(specialise="none", columns=512, warps_per_row=1, persistent=False),
+    "serial": lambda: rung(1),
+    "grid": lambda: rung(2),
+    "tma": lambda: rung(3),
+    "ring": lambda: rung(4),
     "copy": _copy,
     "copy-direct": lambda: legal("f16", "f32", store="direct", producer_warps=2, ctas_per_sm=1),
 }
+
+
+#: Those that load and compute in turn by design.
+IN_TURN = ("serial", "grid", "tma")
+#: A small problem, where the largest case takes long.
+QUICK = {"serial": "128x256x320", "grid": "128x128x512", "tma": "128x128x512", "ring": "128x128x1024"}
 
 
 def planted(fault: Fault) -> tuple[Plan, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from warpwright.device.marks import STEPS, Marks, layout
+from warpwright.device.marks import STEPS, Marks, layout_of
 from warpwright.plan.types import Plan
 
 __all__ = ["UNSET", "Written", "one_never_releases"]
@@ -18,7 +18,7 @@ class Written:
     """Marks of CTA 0 of a plan's kernel."""
 
     def __init__(self, plan: Plan) -> None:
-        of = layout(plan.main)
+        of = layout_of(plan)
         self.marks = Marks(of, np.full(of.note_words, UNSET), np.full(of.stamp_words, UNSET), UNSET)
 
     def stamp(self, warp: int, number: int, **clocks: int) -> None:

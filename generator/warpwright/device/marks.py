@@ -6,7 +6,9 @@ word per step, with the round that it was last at; and in `stamps` one such line
 
 A step belongs to a ring of the plan, or to none. Of a ring: WAIT (the warp begins to wait), GOT (that wait is over),
 DONE (a producer has issued its loads, a consumer is through with the stage), RELEASED (a consumer has arrived for the
-producer). A round counts stages from the first that a CTA loads: round n is in stage n modulo their number.
+producer), and, by warps that load and compute, or whose loads pass through registers, BEGUN (loads are issued from here
+on). A round counts stages from the first that a CTA loads: round n is in stage n modulo their number. A kernel that has
+no ring of mbarriers is marked as if it had one, LOADS, at whose waits all threads of some kind wait for one another.
 """
 
 from __future__ import annotations
@@ -15,17 +17,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from warpwright.plan.types import Argument, KernelPlan, Plan
+from warpwright.plan.types import Argument, Plan
 
-__all__ = ["KINDS", "NOTES", "OTHERS", "STAMPED", "STAMPS", "STEPS", "Layout", "Marks", "Note", "instrumented",
-           "is_twin", "layout", "layout_of"]  # fmt: skip
+__all__ = ["KINDS", "LOADS", "NOTES", "OTHERS", "STAMPED", "STAMPS", "STEPS", "Layout", "Marks", "Note", "cta_number",
+           "instrumented", "is_twin", "layout_of", "peers"]  # fmt: skip
 
 NOTES, STAMPS = "notes", "stamps"
 #: Words of a line: 128 bytes, so that no two warps write to one line of the memory's.
 STEPS = 16
-KINDS = ("WAIT", "GOT", "DONE", "RELEASED")
+KINDS = ("WAIT", "GOT", "DONE", "RELEASED", "BEGUN")
 #: Steps of no ring: a tile's epilogue begins and ends, a warp begins to wait for its turn, a role is at its end.
 OTHERS = ("EPILOGUE", "STORED", "TURN", "END")
+#: The ring of a kernel that has none.
+LOADS = "loads"
 _RINGS = (STEPS - len(OTHERS)) // len(KINDS)
 #: CTAs that note where they are, CTAs that stamp, and the rounds of each that are stamped.
 _NOTED, STAMPED, _ROUNDS = 512, 2, 256
@@ -33,26 +37,42 @@ _NOTED, STAMPED, _ROUNDS = 512, 2, 256
 
 @dataclass(frozen=True)
 class Note:
-    """Where a warp was last at a step: its round, and the stage and parity that it used."""
+    """Where a warp was last at a step: its round, and the stage and parity that it used.
+
+    turns: its warps take every so-manieth round, others those between.
+    """
 
     round: int
     stage: int
     parity: int
+    turns: int = 1
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes of a twin's two arguments; `rings` are the plan's, by the name that their two barriers begin with."""
+    """Sizes of a twin's two arguments; `rings` are the plan's, by the name that their barriers begin with, and their
+    stages."""
 
     warps: int
     rings: tuple[str, ...]
+    stages: tuple[int, ...]
     noted: int = _NOTED
     stamped: int = STAMPED
     rounds: int = _ROUNDS
 
     @property
+    def stages_of(self) -> dict[str, int]:
+        """The planned stages of each ring."""
+        return dict(zip(self.rings, self.stages, strict=True))
+
+    @property
     def note_words(self) -> int:
         return self.noted * self.warps * STEPS
+
+    @property
+    def light(self) -> bool:
+        """Whether warps only stamp: of a twin in which no more CTAs mark than stamp, nobody reads the notes."""
+        return self.noted <= self.stamped
 
     @property
     def stamp_words(self) -> int:
@@ -79,7 +99,9 @@ class Marks:
         """Where a warp was last at a step; None where it never was."""
         at = (cta * self.layout.warps + warp) * STEPS + self.layout.steps[step]
         word = int(self.notes[at])
-        return None if word == self.unset else Note((word >> 16) - 1, word & 0xFF, word >> 8 & 0xFF)
+        if word == self.unset:
+            return None
+        return Note((word >> 16) - 1, word & 0xFF, word >> 8 & 1, 1 + (word >> 9 & 0x7F))
 
     def stamp(self, cta: int, warp: int, number: int, step: str) -> int | None:
         """The clock at which a warp was at a step in round `number`; None where it was not, or is not stamped."""
@@ -97,17 +119,32 @@ class Marks:
         return [cta for cta in range(self.layout.noted) if bool((lines[cta] != self.unset).any())]
 
 
-def layout(kernel: KernelPlan) -> Layout:
-    """Return the layout of a kernel's marks."""
-    full = "_full"
-    names = tuple(b.name[: -len(full)] for b in kernel.barriers if b.kind == "mbarrier" and b.name.endswith(full))
-    return Layout(-(-kernel.threads // 32), names[:_RINGS])
-
-
 def layout_of(plan: Plan) -> Layout:
     """Return the layout of the marks of a twin, as its arguments say; of another plan, that of its twin."""
-    of, notes = layout(plan.main), next((a for a in plan.arguments if a.name == NOTES), None)
+    kernel, full = plan.main, "_full"
+    rings = [
+        (b.name[: -len(full)], b.stages) for b in kernel.barriers if b.kind == "mbarrier" and b.name.endswith(full)
+    ]
+    if not rings:
+        rings = [(LOADS, int(next((one.value for one in plan.constants if one.name == "STAGES"), 1)))]
+    names, stages = zip(*rings[:_RINGS], strict=True)
+    of, notes = (
+        Layout(-(-kernel.threads // 32), names, stages),
+        next((a for a in plan.arguments if a.name == NOTES), None),
+    )
     return replace(of, noted=int(notes.shape[0]) // (of.warps * STEPS)) if notes else of
+
+
+def cta_number(cluster: tuple[int, int, int], across: int, x: int, y: int) -> int:
+    """The number that a twin's CTA (x, y) goes by, those of a cluster behind one another; `across`: CTAs along x."""
+    i, j, _ = cluster
+    return (y // j * (across // i) + x // i) * i * j + y % j * i + x % i
+
+
+def peers(cluster: tuple[int, int, int], cta: int) -> list[int]:
+    """The numbers of the other CTAs of a CTA's cluster."""
+    size = cluster[0] * cluster[1]
+    return [other for other in range(cta // size * size, cta // size * size + size) if other != cta]
 
 
 def instrumented(plan: Plan, noted: int = _NOTED) -> Plan:
@@ -115,7 +152,7 @@ def instrumented(plan: Plan, noted: int = _NOTED) -> Plan:
 
     noted: how many CTAs mark at all. Where it is no more than stamp, the others run as the kernel does.
     """
-    of = replace(layout(plan.main), noted=noted)
+    of = replace(layout_of(plan), noted=noted)
     more = tuple(
         Argument(name, "vector", "i64", (str(words),), str(words), "workspace", meaning=meaning)
         for name, words, meaning in (

@@ -27,7 +27,7 @@ from warpwright.device.tolerance import compare
 from warpwright.device.variant import load_variant
 from warpwright.families.running import Memo
 
-__all__ = ["UNSET", "packed", "watch"]
+__all__ = ["UNSET", "as_timed", "packed", "watch"]
 
 #: What a word is that nobody has written: no clock, and no note.
 UNSET = -1
@@ -53,8 +53,9 @@ def watch(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell
     sample = subject.workload.sample(subject.plan, problem)
     inputs = shared_inputs(backend, subject, problem, request["seed"], sample, memo)
     same = shared(subject.arguments(), problem)
-    outputs = {a.name: tensors.make_buffer(backend.xp, a, problem) for a in subject.arguments("output")}
-    given = {**inputs.buffers, **outputs, **in_place(same, inputs.buffers, outputs)}
+    outputs = {a.name: tensors.make_buffer(backend.xp, a, problem, aligned=True) for a in subject.arguments("output")}
+    aligned = {name: as_timed(backend, buffer, problem) for name, buffer in inputs.buffers.items()}
+    given = {**aligned, **outputs, **in_place(same, inputs.buffers, outputs)}
     of = layout_of(subject.plan)
     notes, noted = backend.mapped(of.note_words, UNSET)
     stamps = backend.words(of.stamp_words, UNSET)
@@ -88,6 +89,14 @@ def watch(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell
     tell({**marks, "right": right, "stamps": packed(found), **took})
     tell({"event": "done"})
     return right
+
+
+def as_timed(backend: Backend, buffer: GuardedBuffer, problem: Problem) -> GuardedBuffer:
+    """Return an input where `bench` has it: those that are checked lie on 16 bytes and no more, which costs a load of
+    TMA up to half its speed."""
+    found = tensors.make_buffer(backend.xp, buffer.argument, problem, aligned=True)
+    found.view[...] = buffer.view
+    return found
 
 
 def _marks(noted: Any, ended: bool) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warpwright.device.marks import LOADS
 from warpwright.diagnosis.standing import Standing, barrier_of, consumes
 from warpwright.plan.types import KernelPlan
 
@@ -38,33 +39,56 @@ def _cause(kernel: KernelPlan, one: Standing, others: Sequence[Standing]) -> tup
     if one.state == "between":
         unknown = ": a barrier of all threads inside one role, say, or a wait too many"
         return _ASTRAY, f"{one}{'' if one.at else unknown}"
+    if one.ring == LOADS:
+        return _not_together(one, others)
     if not one.ring:
         return _FOLLOWS, f"{one}, which the other consumer gives"
     return (_not_full if one.barrier.endswith("_full") else _not_empty)(kernel, one, others)
 
 
 def _not_full(kernel: KernelPlan, one: Standing, others: Sequence[Standing]) -> tuple[int, str]:
-    loaders = [other for other in others if any(ring == one.ring for ring, _ in other.rings)
-               and not consumes(kernel, one.ring, other.role)]  # fmt: skip
+    ring, barrier = one.ring, barrier_of(kernel, one.barrier)
+    assert barrier is not None
+    loads = [other for other in others if any(name == ring for name, _ in other.rings)
+             and (not consumes(kernel, ring, other.role) or other.progress(ring).issued >= 0)]  # fmt: skip
     # Of several that take turns, one loads a round; of the CTAs of a cluster each loads its share.
-    done = [other for other in loaders if other.progress(one.ring).through >= one.round]
+    loaders = [other for other in loads if other.progress(ring).takes(one.round)] or loads
+    done = [other for other in loaders if other.progress(ring).issued >= one.round]
     behind = [other for other in loaders if other.cta not in {each.cta for each in done}]
-    barrier = barrier_of(kernel, one.barrier)
+    if not loaders:
+        return _NOT_LANDED, f"{one}: nobody has issued the loads of round {one.round}"
     if done and not behind:
         planned = f"planned: {barrier.arrivals} arrival and {barrier.transaction_bytes} bytes ({barrier.arrives})"
         text = f"{one}: {_have(one, done)} issued the loads, and the phase has not ended: fewer bytes land than are"
         return _NOT_LANDED, f"{text} announced, or fewer warps arrive than the barrier is initialised for; {planned}"
-    return _FOLLOWS, f"{one}: {_have(one, behind)} not come to load round {one.round}"
+    if all(other.state == "ended" for other in behind):
+        return _ASTRAY, f"{one}: {_have(one, behind)} ended and not loaded round {one.round}"
+    text = f"{one}: {_have(one, behind)} not come to load round {one.round}"
+    return (_NOT_LANDED if one in behind else _FOLLOWS), text
+
+
+def _not_together(one: Standing, others: Sequence[Standing]) -> tuple[int, str]:
+    """A wait of threads for one another, and for what they load: who has not come to it?"""
+    late = [other for other in others if other.cta == one.cta and other.round < one.round and other.state != "ended"
+            and other.progress(LOADS).takes(one.round)]  # fmt: skip
+    if one.at:
+        return (_FOLLOWS if late else _NOT_LANDED), f"{one}: at {one.at}"
+    if late:
+        return _FOLLOWS, f"{one}: {_have(one, late)} not come to it"
+    text = "all of them have come to it: it waits for more threads than there are, or for loads that do not end"
+    return _NOT_LANDED, f"{one}: {text}"
 
 
 def _not_empty(kernel: KernelPlan, one: Standing, others: Sequence[Standing]) -> tuple[int, str]:
     barrier = barrier_of(kernel, one.barrier)
+    assert barrier is not None
     due, ring = one.round - one.stages, one.ring
-    takers = [other for other in others if consumes(kernel, ring, other.role)]
+    every = [other for other in others if consumes(kernel, ring, other.role)]
+    takers = [other for other in every if other.progress(ring).takes(due)] or every
     kept = [t for t in takers if t.progress(ring).taken >= due > t.progress(ring).through]
     freed = [t for t in takers if t.progress(ring).through >= due]
     planned = f"planned: {barrier.arrivals} arrivals a phase ({barrier.arrives})"
-    if kept and not freed and all(t.state == "waits" and t.barrier.endswith("_full") and t.round > due for t in kept):
+    if kept and not freed and all(_wants_more(t, ring, due) for t in kept):
         text = f"{one}: {_have(one, kept)} taken round {due}, to be released only once round {kept[0].round} is there"
         stages = f"{one.stages} stage{'s' if one.stages > 1 else ''}"
         return _NOT_RELEASED, f"{text}, for which a ring of {stages} has no room"
@@ -77,6 +101,13 @@ def _not_empty(kernel: KernelPlan, one: Standing, others: Sequence[Standing]) ->
         text = f"{one}: {_have(one, freed)} released round {due}, and the phase has not ended"
         return _NOT_RELEASED, f"{text}: the barrier is initialised for more arrivals than come; {planned}"
     return _FOLLOWS, f"{one}: {_have(one, [t for t in takers if t not in freed])} not come to round {due}"
+
+
+def _wants_more(taker: Standing, ring: str, due: int) -> bool:
+    """Whether it has taken nothing after round `due`, and waits for more before it releases that."""
+    return (
+        taker.progress(ring).taken == due < taker.round and taker.state == "waits" and taker.barrier.endswith("_full")
+    )
 
 
 def _have(one: Standing, several: Sequence[Standing]) -> str:

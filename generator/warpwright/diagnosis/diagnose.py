@@ -56,7 +56,7 @@ def diagnose_plan(
         compile_into(quiet, merged(original, edited, few) if edited else few, folder / "quiet", service)
     with on_gpu.supervisor() as supervisor:
         report, trace = diagnose_measured(
-            plan.main, name, twin.folder, sizes, supervisor, quiet=folder / "quiet", plain=folder / "plain"
+            plan, name, twin.folder, sizes, supervisor, quiet=folder / "quiet", plain=folder / "plain"
         )
     verdict = f", {first.figures.verdict}" if first.figures else ""
     text = f"the emulator, on its case {first.problem}, calls the twin {_CALLED[first.status]}{verdict}"

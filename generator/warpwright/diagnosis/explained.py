@@ -46,7 +46,7 @@ def _measured(plan: Plan, name: str, edited: str, problem: Problem, supervisor: 
     source = merged(render(plan), edited, twin_source(plan)) if edited else ""
     with scratch.folder("twin") as folder:
         twin = build_twin(plan, Path(folder) / name, source)
-        report, _ = diagnose_measured(plan.main, name, twin.folder, problem.sizes, supervisor)
+        report, _ = diagnose_measured(plan, name, twin.folder, problem.sizes, supervisor)
     return _told(report)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from warpwright.device.marks import LOADS
 from warpwright.diagnosis.spans import Ring, Span, Trace
 
 __all__ = ["Figures", "figures_of"]
@@ -13,6 +14,8 @@ __all__ = ["Figures", "figures_of"]
 _TURNS = 0.15
 #: Part of the time in which more than one stage is in use, below which the ring does nothing.
 _DEEP = 0.1
+#: Part of the time that loads must take for it to matter when they do.
+_SEEN = 0.02
 #: Part of its time that a side must wait for the other one to be called the faster one.
 _WAITS = 0.1
 
@@ -68,7 +71,7 @@ def figures_of(trace: Trace) -> Figures | None:
     lead = _levels(ring.landed, ring.freed, first, last)
     used = _levels(ring.issued, ring.freed, first, last)
     deep = sum(part for level, part in used.items() if level > 1)
-    verdict, why = _verdict(overlap, stalls, lead, deep, ring)
+    verdict, why = _verdict(overlap, stalls, lead, deep, ring, _length(loads) >= _SEEN * time)
     rounds = len(ring.freed)
     notes = () if rounds >= 4 * ring.stages else (
         f"only {rounds} rounds of a ring of {ring.stages} stages were seen: filling and draining it weigh in",
@@ -92,16 +95,23 @@ def figures_of(trace: Trace) -> Figures | None:
 
 
 def _verdict(
-    overlap: float, stalls: Mapping[str, Mapping[str, float]], lead: Mapping[int, float], deep: float, ring: Ring
+    overlap: float,
+    stalls: Mapping[str, Mapping[str, float]],
+    lead: Mapping[int, float],
+    deep: float,
+    ring: Ring,
+    waited: bool,
 ) -> tuple[str, str]:
     for_loads, for_room = (
         max((part for waits in stalls.values() for what, part in waits.items() if what.endswith(side)), default=0.0)
-        for side in ("_full", "_empty")
+        for side in (("_full", LOADS), ("_empty",))
     )
+    alone = not any(what.endswith("_empty") for waits in stalls.values() for what in waits)
     low = sum(part for level, part in lead.items() if level <= 1)
-    if deep < _DEEP or overlap < _TURNS:
+    of = f"of {ring.stages} stages" if ring.stages > 1 else "stage"
+    if waited and (deep < _DEEP or overlap < _TURNS):
         return "lock-step", (
-            f"loads and compute take turns: {1 - deep:.0%} of the time at most one of {ring.stages} stages is being"
+            f"loads and compute take turns: {1 - deep:.0%} of the time at most one {of} is being"
             f" loaded, full or read; {overlap:.0%} of the shorter of loading and computing goes on beside the other"
         )
     if for_loads >= _WAITS:
@@ -110,6 +120,11 @@ def _verdict(
         return "load-bound", (
             f"the consumers wait {for_loads:.0%} of the time for loads, and {low:.0%} of it at most one stage is full"
             + room * (for_room >= _WAITS)
+        )
+    if alone:
+        return (
+            "compute-bound",
+            f"its warps wait {for_loads:.0%} of the time for loads: they are there when they are wanted",
         )
     if for_room >= _WAITS:
         return "compute-bound", (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from warpwright.device.marks import Marks
+from warpwright.device.marks import Marks, peers
 from warpwright.diagnosis.causes import Cause, causes
 from warpwright.diagnosis.standing import Standing, standings
 from warpwright.plan.types import KernelPlan
@@ -35,17 +35,10 @@ def hang_of(kernel: KernelPlan, marks: Marks, at: Mapping[tuple[int, int], str] 
                 for cta in marks.ctas()}  # fmt: skip
     found = []
     for cta, own in standing.items():
-        why = causes(kernel, own, [each for peer in _peers(kernel, cta) for each in standing.get(peer, ())])
+        why = causes(kernel, own, [each for peer in peers(kernel.cluster, cta) for each in standing.get(peer, ())])
         if why:
             found.append(Hang(cta, 0, tuple(own), tuple(why)))
     if not found:
         return None
     worst = min(found, key=lambda each: each.causes[0].rank)
     return Hang(worst.cta, len(found) - 1, worst.standings, worst.causes)
-
-
-def _peers(kernel: KernelPlan, cta: int) -> list[int]:
-    """The other CTAs of a CTA's cluster; none where that lies along the grid's second mode, as numbers depend on it."""
-    x, *others = kernel.cluster
-    first = cta // x * x
-    return [peer for peer in range(first, first + x) if peer != cta] if max(others) == 1 else []

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from warpwright.device.marks import Marks, layout
+from warpwright.device.marks import Marks, layout_of
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.watch import UNSET
 from warpwright.diagnosis.figures import figures_of
 from warpwright.diagnosis.hang import hang_of
 from warpwright.diagnosis.report import Report
 from warpwright.diagnosis.spans import Trace, trace_of
-from warpwright.plan.types import KernelPlan
+from warpwright.plan.types import Plan
 
 __all__ = ["LIMIT", "diagnose_measured", "marks_of", "report_of"]
 
@@ -33,7 +33,7 @@ _DEAR = 1.25
 
 
 def diagnose_measured(
-    kernel: KernelPlan,
+    plan: Plan,
     name: str,
     folder: Path,
     sizes: Sequence[tuple[str, int]],
@@ -43,7 +43,7 @@ def diagnose_measured(
     quiet: Path | None = None,
     plain: Path | None = None,
 ) -> tuple[Report, Trace]:
-    """Run the twin in `folder` on the GPU and say what that shows. `kernel`: the main one of its plan; `limit`: seconds
+    """Run the twin in `folder` on the GPU and say what that shows. `plan`: the variant's; `limit`: seconds
     after which a launch hangs (default: LIMIT); `quiet`, `plain`: folders of the twin to be stamped and of the kernel.
 
     Raises DeviceUnavailableError where there is no device.
@@ -52,23 +52,21 @@ def diagnose_measured(
     supervisor.silence = max(supervisor.silence, limit + _SLACK)
     request = {"do": "watch", "folder": str(folder.resolve()), "sizes": [list(each) for each in sizes], "limit": limit,
                "seed": seed, "quiet": _path(quiet), "plain": _path(plain)}  # fmt: skip
-    return report_of(kernel, name, "x".join(str(extent) for _, extent in sizes), supervisor.request(request), device)
+    return report_of(plan, name, "x".join(str(extent) for _, extent in sizes), supervisor.request(request), device)
 
 
 def _path(folder: Path | None) -> str:
     return str(folder.resolve()) if folder else ""
 
 
-def report_of(
-    kernel: KernelPlan, name: str, problem: str, outcome: Outcome, device: Mapping[str, Any]
-) -> tuple[Report, Trace]:
+def report_of(plan: Plan, name: str, problem: str, outcome: Outcome, device: Mapping[str, Any]) -> tuple[Report, Trace]:
     """Say what the outcome of a watched run shows."""
     told = next((event for event in outcome.events if event["event"] == "marks"), None)
     gpu = f"{device.get('gpu', 'a GPU')}, driver {device.get('driver', 'unknown')}"
     found = (f"{outcome.status}: {outcome.diagnosis}",) if outcome.status else ()
     if told is None:
         return Report(name, problem, "measured", outcome.status or "not_run", gpu, found=found), Trace(0, (), ())
-    marks = marks_of(kernel, told)
+    marks, kernel = marks_of(plan, told), plan.main
     right = bool(told["right"])
     status = "hang" if outcome.status == "hang" else outcome.status or ("ended" if right else "wrong")
     hang = None if status == "ended" else hang_of(kernel, marks)
@@ -89,9 +87,9 @@ def _cost(told: Mapping[str, Any]) -> tuple[str, ...]:
     return (text,)
 
 
-def marks_of(kernel: KernelPlan, told: Mapping[str, Any]) -> Marks:
+def marks_of(plan: Plan, told: Mapping[str, Any]) -> Marks:
     """Unpack the marks that a child has told; without stamps, none is set."""
-    of = layout(kernel)
+    of = layout_of(plan)
     stamps = _words(told["stamps"]) if told["stamps"] else np.full(of.stamp_words, UNSET, np.int64)
     return Marks(of, _words(told["notes"]), stamps, UNSET)
 

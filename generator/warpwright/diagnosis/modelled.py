@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from warpwright.device.marks import NOTES, STAMPS, Marks, layout_of
+from warpwright.device.marks import NOTES, STAMPS, Marks, cta_number, layout_of
 from warpwright.device.problem import Case, Problem
 from warpwright.diagnosis.figures import figures_of
 from warpwright.diagnosis.hang import hang_of
@@ -30,6 +30,10 @@ __all__ = ["Modelled", "choose_case", "diagnose_modelled", "extents", "run_model
 
 _SEED = 1
 _TOLD = 3  # findings
+_COARSE = (
+    "it computes with ordinary instructions, which this clock counts some hundreds at a time, and what passes through"
+    " registers takes no time in it: take the parts for no more than a hint"
+)
 #: Findings that the marks themselves cause: two parameters more, of which the family's workload knows nothing.
 _OWN = frozenset({"launch"})
 #: Elements of all operands of a problem that somebody names: more take the emulator minutes.
@@ -109,7 +113,7 @@ def _waits(twin: Twin, findings: Sequence[Finding], across: int) -> dict[tuple[i
         elif wait["kind"] == "mbarrier":
             place = name_of(wait["offset"] - RESERVED) or f"an mbarrier at {wait['offset'] - RESERVED}"
             text = f"{place}, phase {wait['phase']} (parity {wait['parity']})"
-        found[y * across + x, wait["warp"]] = text
+        found[cta_number(twin.plan.main.cluster, across, x, y), wait["warp"]] = text
     return found
 
 
@@ -122,5 +126,6 @@ def diagnose_modelled(twin: Twin, name: str, asked: str = "") -> tuple[Report, M
     status = "hang" if run.hangs else "ended" if run.right and not run.findings else "wrong"
     found = tuple(f"emulator: {finding.kind}: {finding.message}" for finding in run.findings[:_TOLD])
     more = len(run.findings) - _TOLD
-    remarks = (f"and {more} more findings: `warpwright emulate` has all of the variant itself",) if more > 0 else ()
-    return Report(name, run.case.problem.name, "modelled", status, "", hang, figures, found, remarks), run
+    remarks = [f"and {more} more findings: `warpwright emulate` has all of the variant itself"] * (more > 0)
+    remarks += [_COARSE] * (not kernel.mmas)
+    return Report(name, run.case.problem.name, "modelled", status, "", hang, figures, found, tuple(remarks)), run

@@ -2,18 +2,19 @@
 
 Clocks are the SM's, or the emulator's modelled ones. What no warp can see is estimated: a load has landed when a
 consumer's wait for it ends; one for which nobody waited, when it has taken as long as those usually take that somebody
-waited for. An asynchronous MMA ends as the plan's rate says where its warps wait for the next stage meanwhile.
+waited for. An asynchronous MMA ends as the plan's rate says where its warps wait for the next stage meanwhile. What
+passes through registers has landed when its warps go on to the stage that it is for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from warpwright.archs import H200
-from warpwright.device.marks import Marks
-from warpwright.diagnosis.standing import barrier_of, consumes, sides
+from warpwright.device.marks import LOADS, Marks
+from warpwright.diagnosis.standing import consumes, sides
 from warpwright.plan.types import KernelPlan, Role
 
 __all__ = ["Ring", "Span", "Trace", "trace_of"]
@@ -40,7 +41,7 @@ class Span:
 class Ring:
     """When each round of a ring was issued, had landed, and was released by all who read it; by its number.
 
-    readers: how many roles read it.
+    readers: how many roles read it. loads: who loads it when, as spans.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Ring:
     landed: dict[int, int]
     freed: dict[int, int]
     readers: dict[int, int]
+    loads: tuple[Span, ...]
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ def trace_of(kernel: KernelPlan, marks: Marks, cta: int = 0) -> Trace:
                  for warp in range(role.first_warp, role.first_warp + role.warps)]  # fmt: skip
         ring = _ring(kernel, marks, cta, name, warps)
         rings.append(ring)
+        spans += ring.loads
         for role, warp in warps:
             spans += _of_warp(kernel, marks, cta, ring, role, warp)
     for role in kernel.roles:
@@ -88,7 +91,8 @@ def _ring(kernel: KernelPlan, marks: Marks, cta: int, name: str, warps: Sequence
         found = (marks.stamp(cta, warp, number, f"{upper}_{kind}") for warp in of)
         return [clock for clock in found if clock is not None]
 
-    issued = {n: min(found) for n in rounds if (found := stamps(writers, n, "DONE"))}
+    begun = {n: min(found) for n in rounds if (found := stamps(writers or readers, n, "BEGUN"))}
+    issued = begun or {n: min(found) for n in rounds if (found := stamps(writers, n, "DONE"))}
     freed = {n: max(found) for n in rounds if (found := stamps(readers, n, "RELEASED") or stamps(readers, n, "DONE"))}
     waits = {n: [(w, g) for warp in readers
                  if (w := marks.stamp(cta, warp, n, f"{upper}_WAIT")) is not None
@@ -98,33 +102,67 @@ def _ring(kernel: KernelPlan, marks: Marks, cta: int, name: str, warps: Sequence
     seen = {n: min(got for _, got in pairs) for n, pairs in waits.items()
             if pairs and all(got - wait > shortest + _WAITED for wait, got in pairs)}  # fmt: skip
     usual = int(median(seen[n] - issued[n] for n in seen)) if seen else 0
+    # Nobody issues a load while another is on its way, or used: a warp that loads stands still until it has.
+    in_turn = not writers and all(issued[n] >= freed.get(n - 1, 0) for n in issued)
     landed = {}
     for n, pairs in waits.items():
-        if n in seen:
+        if writers and begun:
+            landed[n] = max(stamps(writers, n, "DONE"), default=issued[n])
+        elif in_turn and pairs:
+            landed[n] = max(issued[n], min(got for _, got in pairs))
+        elif n in seen:
             landed[n] = seen[n]
         elif pairs:
             landed[n] = min(max(issued[n], min(got for _, got in pairs)), issued[n] + usual)
     roles = {role.name: role.first_warp for role, _ in warps if consumes(kernel, name, role.name)}
     took = {n: sum(bool(stamps([first], n, "GOT")) for first in roles.values()) for n in issued}
-    return Ring(name, barrier_of(kernel, f"{name}_full").stages, issued, landed, freed, took)
+    stages_of = marks.layout.stages_of[name]
+    times = {n: (issued[n], landed[n]) for n in landed}
+    loads = tuple(_loads(marks, cta, name, stages_of, warps, times, begun if writers else {}))
+    return Ring(name, stages_of, issued, landed, freed, took, loads)
+
+
+def _loads(
+    marks: Marks,
+    cta: int,
+    ring: str,
+    stages: int,
+    warps: Sequence[tuple[Role, int]],
+    times: Mapping[int, tuple[int, int]],
+    begun: Mapping[int, int],
+) -> Iterator[Span]:
+    """The loads of a ring, by whoever was the first to issue them; `begun`: when, where they pass through registers,
+    from which they are stored as soon as there is room."""
+    upper = ring.upper()
+    for n, (issued, landed) in times.items():
+        what = f"{ring} stage {n % stages}"
+        for role, warp in warps:
+            done, wait, got = (marks.stamp(cta, warp, n, f"{upper}_{kind}") for kind in ("DONE", "WAIT", "GOT"))
+            if n in begun:
+                if marks.stamp(cta, warp, n, f"{upper}_BEGUN") == begun[n] and wait is not None and got is not None:
+                    yield Span("load", role.name, warp, begun[n], wait, what, n)
+                    yield Span("load", role.name, warp, got, landed, what, n)
+                    break
+            elif issued in (done, marks.stamp(cta, warp, n, f"{upper}_BEGUN")):
+                yield Span("load", role.name, warp, issued, max(issued, landed), what, n)
+                break
 
 
 def _of_warp(kernel: KernelPlan, marks: Marks, cta: int, ring: Ring, role: Role, warp: int) -> Iterator[Span]:
     """Waits of a warp at a ring, and its loads or what it computes."""
     reads = consumes(kernel, ring.name, role.name)
     side, upper = "full" if reads else "empty", ring.name.upper()
+    place = LOADS if ring.name == LOADS else f"{ring.name}_{side}"
     stamps = [
         tuple(marks.stamp(cta, warp, n, f"{upper}_{kind}") for kind in ("WAIT", "GOT", "DONE"))
         for n in range(marks.layout.rounds)
     ]
-    for n, (wait, got, done) in enumerate(stamps):
+    for n, (wait, got, _) in enumerate(stamps):
         if wait is not None and got is not None:
-            yield Span("wait", role.name, warp, wait, got, f"{ring.name}_{side}[{n % ring.stages}]", n)
-        if not reads and done is not None and n in ring.landed:
-            yield Span(
-                "load", role.name, warp, done, max(done, ring.landed[n]), f"{ring.name} stage {n % ring.stages}", n
-            )
+            yield Span("wait", role.name, warp, wait, got, f"{place}[{n % ring.stages}]", n)
     for n, start, end in _computed(stamps, ring, _clocks(kernel)) if reads else ():
+        released = marks.stamp(cta, warp, n, f"{upper}_RELEASED")
+        end = end if kernel.mmas or released is None else max(end, released)  # what it read it has computed with
         yield Span("compute", role.name, warp, start, end, f"{ring.name} stage {n % ring.stages}", n)
 
 

@@ -37,7 +37,12 @@ def _by_threads(plan: Plan) -> dict[str, Any]:
     """The launch and the signature of a kernel that is given tensors instead of tensor maps."""
     passed = [
         *((name, name, "cute.Tensor") for name in ("a_mkl", "b_nkl", "d_mnl")),
-        *((a.name, f"{a.name}_vector", "cute.Tensor") for a in plan.arguments if a.kind == "vector"),
+        *(
+            (a.name, f"{a.name}_vector", "cute.Tensor")
+            for a in plan.arguments
+            if a.kind == "vector" and a.role == "input"
+        ),
+        *((a.name, a.name, "cute.Tensor") for a in plan.arguments if a.role == "workspace"),  # of an instrumented twin
         ("clusters", "clusters", "cute.Shape"),
         *([("cluster_tiles", "cluster_tiles", "Int32")] if plan.design.one_cta else []),
         ("k_tiles", "k_tiles", "Int32"),

@@ -24,10 +24,12 @@ def words(plan: Plan) -> dict[str, Any]:
     operands = [_operand(plan, name) for name in ("a", "b")]
     given = [f"{x['name']}_{'tma' if specialised else x['name_of_view']}" for x in operands]
     kind = "cpasync.TmaInfo" if specialised else "cute.Tensor"
+    marks = [argument.name for argument in plan.arguments if argument.role == "workspace"]  # of an instrumented twin
     passed = [
         *((name, kind) for name in given),
         ("d_mnl", "cute.Tensor"),
         *([("bias", "cute.Tensor")] if bias else []),
+        *((name, "cute.Tensor") for name in marks),
         ("clusters", "cute.Shape"),
         ("cluster_tiles", "Int32"),
         ("k_tiles", "Int32"),
@@ -73,7 +75,7 @@ def words(plan: Plan) -> dict[str, Any]:
         "signature": bracketed(
             f"def {plan.entry}(",
             ["a: cute.Tensor", "b: cute.Tensor", "d: cute.Tensor", *(["bias: cute.Tensor"] if bias else []),
-             "max_ctas: Int32", "stream"],
+             "max_ctas: Int32", *(f"{name}: cute.Tensor" for name in marks), "stream"],
             "):",
         ),
         "launched": bracketed(f"{plan.main.name}(", [name for name, _ in passed], ")", 8, ".launch("),
