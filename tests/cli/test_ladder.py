@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from warpwright.canonical import digest
+from warpwright.diagnosis.spans import Span, Trace
+from warpwright.diagnosis.timeline import write_perfetto
+from warpwright.pipeline import on_gpu as gpu
+from warpwright.record import write_json
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -23,7 +31,9 @@ def test_the_shipped_ladder_is_told_step_by_step(cli: Cli, tmp_path: Path) -> No
 
 
 def test_the_same_as_data(cli: Cli, tmp_path: Path) -> None:
-    rows = json.loads(cli("ladder", "ladder_sm90", "--json", "-o", tmp_path).stdout)
+    told = json.loads(cli("ladder", "ladder_sm90", "--json", "-o", tmp_path).stdout)
+    assert told["contrast"] is None
+    rows = told["steps"]
     assert [row["number"] for row in rows] == list(range(1, 10))
     assert rows[0]["over_first"] == rows[0]["over_before"] == 1
     assert rows[8]["over_first"] > 100
@@ -41,3 +51,91 @@ def test_no_other_file_is_overwritten(cli: Cli, tmp_path: Path) -> None:
     done = cli("ladder", "--page", mine, "-o", tmp_path / "out")
     assert done.exit_code == 2
     assert mine.read_text() == "mine"
+
+
+@pytest.fixture
+def rendered(cli: Cli, tmp_path: Path) -> Path:
+    """The ladder as it is rendered now, in a folder without evidence; the path of its sixth variant."""
+    assert cli("ladder", "-o", tmp_path / "out").exit_code == 0
+    (found,) = (tmp_path / "out" / "ladder_sm90").glob("*-6-persistent-*")
+    return found
+
+
+def measurement(reader: Path) -> dict[str, Any]:
+    """As `run.py` writes it, for a variant as it is rendered."""
+    text = (reader / "kernel.py").read_text()
+    origin = {"variant": reader.name, "config": "ladder_sm90", "source_sha": digest(text), "cubin_sha": "1" * 64,
+              "library_sha": "2" * 64, "arch": "sm_90a", "toolchain": {"cutlass_dsl": "4"}}  # fmt: skip
+    ways = [("maker", 1, 25.0)]
+    for chunks in (1, 8):
+        ways += [("reader", chunks, 200.0 + chunks), ("one stream", chunks, 226.0 + chunks),
+                 ("two streams", chunks, 220.0 - chunks), ("two streams, narrow maker", chunks, 222.0)]  # fmt: skip
+    gpu = {"gpu": "GPU", "compute_capability": "9.0", "sms": 132, "memory_bytes": 1, "driver": "1", "torch": "2",
+           "cuda": "13", "tvm_ffi": "0", "python": "3.12"}  # fmt: skip
+    return {
+        "kind": "contrast", "protocol": 1, "maker": {**origin, "variant": "cast"}, "reader": origin, "seed": 1,
+        "asked": {"argument": "a", "mode": "M", "unit": 128, "problem": {"m": 4096, "n": 4096, "k": 4096, "l": 1},
+                  "scalars": {"alpha": 1.0}, "chunks": [1, 8]},
+        "status": "correct", "diagnosis": "", "checked": {"elements": 1, "ratio": 0.5}, "shared": "", "gpu": gpu,
+        "time": "2026-11-29T12:00:00Z",
+        "ways": [{"way": w, "chunks": n, "us": [us, us + 1, us + 2], "host_us": [9.0]} for w, n, us in ways],
+    }  # fmt: skip
+
+
+def test_two_kernels_on_two_streams_stand_beside_the_steps(cli: Cli, rendered: Path, tmp_path: Path) -> None:
+    out, committed = tmp_path / "out", tmp_path / "out" / "ledger" / "contrast" / "ladder_sm90.jsonl"
+    write_json(rendered / "contrast.json", measurement(rendered))
+    done = cli("ladder", "-o", out, "--page", tmp_path / "page.html")
+    assert done.stdout.splitlines()[-1].split() == [
+        "8",
+        "209.0",
+        "us",
+        "235.0",
+        "us",
+        "213.0",
+        "us",
+        "223.0",
+        "us",
+        "1.103",
+        "1.054",
+    ]
+    assert "hides 58% of what it adds" in done.stderr
+    assert 'id="contrast"' in (tmp_path / "page.html").read_text()
+    cli("ledger", "ladder_sm90", "-o", out)
+    assert json.loads(committed.read_text()) == measurement(rendered)
+    (rendered / "contrast.json").unlink()
+    told = json.loads(cli("ladder", "-o", out, "--json").stdout)["contrast"]
+    assert [cut["chunks"] for cut in told["cuts"]] == [1, 8]
+    assert told["maker_seconds"] == pytest.approx(26e-6)
+    # Of another source it says nothing, and what is no measurement is named.
+    other = measurement(rendered)
+    other["reader"] = {**other["reader"], "source_sha": "0" * 64}
+    committed.write_text(json.dumps(other) + "\n")
+    assert json.loads(cli("ladder", "-o", out, "--json").stdout)["contrast"] is None
+    committed.write_text(json.dumps({**other, "ways": []}) + "\n")
+    done = cli("ladder", "-o", out)
+    assert done.exit_code == 2
+    assert "ladder_sm90.jsonl:1" in done.stderr
+
+
+def test_a_measured_timeline_of_its_own_is_shown(cli: Cli, rendered: Path, tmp_path: Path) -> None:
+    spans = (Span("load", "producer", 4, 0, 500, "ab stage 0", 0), Span("compute", "consumer 0", 0, 500, 900, "ab", 0))
+    for source, count in (("measured", 10), ("modelled", 9)):
+        write_perfetto(rendered / "timeline.json", Trace(0, spans, ()), rendered.name, source)
+        done = cli("ladder", "-o", tmp_path / "out", "--page", tmp_path / "page.html")
+        assert (tmp_path / "page.html").read_text().count("<svg") == count
+        assert ("not shown: it is modelled" in done.stderr) == (source == "modelled")
+
+
+def test_where_nothing_can_be_measured(
+    cli: Cli, rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    monkeypatch.setattr(gpu, "at_hand", lambda: False)
+    done = cli("ladder", "-o", out, "--contrast")
+    assert (done.exit_code, "warpwright ladder ladder_sm90 --contrast --to DIR" in done.stderr) == (2, True)
+    done = cli("ladder", "-o", out, "--contrast", "--to", tmp_path / "bundle")
+    assert (done.exit_code, "is not built; `warpwright run ladder_sm90 --only" in done.stderr) == (2, True)
+    done = cli("ladder", "-o", out, "--to", tmp_path / "bundle")
+    assert (done.exit_code, "--to packs what --contrast measures" in done.stderr) == (2, True)
+    assert not (tmp_path / "bundle").exists()

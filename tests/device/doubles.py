@@ -103,6 +103,9 @@ class HostBackend:
     def timer(self) -> HostTimer:
         return HostTimer()
 
+    def streams(self, count: int) -> HostStreams:
+        return HostStreams(count)
+
     def peers(self, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
         """The vendor's, and behind it a copy; without the first where the environment says so (DOUBLE_VENDOR)."""
         held = [tensor for tensor in tensors.values() if hasattr(tensor, "bits")]
@@ -119,7 +122,7 @@ class HostTimer:
     def __init__(self) -> None:
         self.pending: list[tuple[Callable[[], object], int]] = []
 
-    def cold(self, launch: Callable[[], object]) -> None:
+    def cold(self, launch: Callable[[], object], launches: int = 1) -> None:
         self.sustained(launch, 1)
 
     def sustained(self, launch: Callable[[], object], count: int) -> None:
@@ -135,6 +138,44 @@ class HostTimer:
                 launch()
             times.append(100 + (time.perf_counter() - started) * 1e6 / count)
         return times
+
+
+class HostStreams:
+    """Runs what streams were given as late as it must: at the join, one stream as far as it comes, then the next.
+
+    STREAM_ORDER says which goes first: what nobody waits for, and must be, is seen one way or the other.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.queues: list[list[tuple[Callable[[], object], object] | object]] = [[] for _ in range(count)]
+        self.done: set[object] = set()
+
+    def fork(self) -> None:
+        pass
+
+    def launch(self, index: int, function: Callable[[], object]) -> object:
+        launched = object()
+        self.queues[index].append((function, launched))
+        return launched
+
+    def wait(self, index: int, launched: object) -> None:
+        self.queues[index].append(launched)
+
+    def join(self) -> None:
+        order = list(range(len(self.queues)))
+        if os.environ.get("STREAM_ORDER") == "last":
+            order.reverse()
+        while any(self.queues):
+            assert any(self._advance(self.queues[index]) for index in order), "each waits for another"
+
+    def _advance(self, queue: list[Any]) -> bool:
+        moved = False
+        while queue and (isinstance(queue[0], tuple) or queue[0] in self.done):
+            if isinstance(entry := queue.pop(0), tuple):
+                entry[0]()
+                self.done.add(entry[1])
+            moved = True
+        return moved
 
 
 class HostKernel:
@@ -198,6 +239,23 @@ class HostKernel:
             whole(d.bits, (d.stride()[-2] * d.shape[-2] + 1,), (d.bits.itemsize,))[-1] = 0
         if self.fault == "input":
             a.bits[..., 0, 0] ^= 1
+
+
+class PairBackend(HostBackend):
+    """Also loads kernels that cast a vector: with {"fault": "last"} they lose the last element."""
+
+    def load(self, variant: Variant) -> Callable[..., None]:
+        kernel = variant.plan.kernel
+        if "x" not in kernel:
+            return super().load(variant)
+        fault = json.loads(variant.library.read_bytes()).get("fault")
+
+        def cast(x: Any, y: Any, alpha: float, _: int) -> None:
+            y.bits[...] = self.xp.encode(self.xp.decode(x.bits, kernel["x"]["dtype"]) * alpha, kernel["y"]["dtype"])
+            if fault == "last":
+                y.bits[-1] = 0
+
+        return cast
 
 
 class StuckPeerBackend(HostBackend):

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from warpwright.cli.results import format_seconds
 from warpwright.plan.step import Span
-from warpwright.steps import page, table
+from warpwright.steps import Shown, page, table
+from warpwright.steps.contrast import Contrast, Cut
 from warpwright.steps.difference import changed, difference
-from warpwright.steps.picture import LEFT, WIDTH, pictures
+from warpwright.steps.measured import Measured
+from warpwright.steps.picture import LEFT, WIDTH, longest, picture
 
 
 def time(seconds: float, speed: float, size: int = 64, vendor: float | None = None) -> dict[str, Any]:
@@ -55,13 +58,16 @@ def test_a_difference_has_what_changed_and_not_what_moved() -> None:
 
 
 def test_pictures_are_on_one_scale() -> None:
-    short = (Span("stage 0", "load", 0, 10), Span("tensor cores", "compute", 10, 20))
-    long = (Span("CTA", "begin", 0, 50), Span("stage 10", "load", 50, 100), Span("stage 2", "load", 50, 60))
-    one, other = pictures([short, long])
-    assert (one.clocks, other.clocks) == (20, 100)
+    short = (Span("stage 0", "load", 0, 1000), Span("tensor cores", "compute", 1000, 2000))
+    long = (Span("CTA", "begin", 70, 5070), Span("stage 10", "load", 5070, 10070), Span("stage 2", "load", 5070, 6070))
+    assert longest([short, long, ()]) == 10_000
+    one, other = (picture(spans, 10_000) for spans in (short, long))
     assert max(box.x + box.width for box in other.boxes) == LEFT + WIDTH
     assert max(box.x + box.width for box in one.boxes) == pytest.approx(LEFT + WIDTH / 5)
     assert [name for name, _ in one.tracks] == ["stage 0", "tensor cores"]
+    assert other.boxes[0].title == "begin: 0 to 5000, 5000 clocks"
+    assert one.ticks == other.ticks
+    assert one.ticks[1] == ("1,000", LEFT + WIDTH / 10)
 
 
 class _Balanced(HTMLParser):
@@ -73,27 +79,59 @@ class _Balanced(HTMLParser):
         self.text = ""
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        if tag != "meta":
+        if tag not in ("meta", "line"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
+        if tag == "line":
+            return
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
         self.text += data
 
 
-def test_the_page_is_whole_and_escapes_what_it_is_given() -> None:
+def written(measured: Measured | None = None, beside: Any = None) -> str:
     rows = table([("one", "<b>a</b>", time(8e-6, 1.0), None), ("two", "b & c", time(4e-6, 2.0), time(5e-6, 1.5))])
-    spans = [(Span("stage 0", "load", 0, 10),), (Span("stage 0", "load", 0, 5),)]
-    text = page("A <title>", rows, spans, [OLD, NEW + "'</pre><script>'"])
+    shown = [
+        Shown(rows[0], (Span("stage 0", "load", 0, 10),), None, OLD),
+        Shown(rows[1], (Span("stage 0", "load", 0, 5),), measured, NEW + "'</pre><script>'"),
+    ]
+    return page("A <title>", shown, lambda told: f"{told.problem['m']} rows", format_seconds, beside)
+
+
+def test_the_page_is_whole_and_escapes_what_it_is_given() -> None:
+    text = written()
     parser = _Balanced()
     parser.feed(text)
     assert parser.open == []
     assert "<script" not in text
     assert "<b>" not in text
     assert not re.search(r"(src|href)=\"(?!#)", text)  # complete in itself
-    for said in ("+ x = 2", "- x = 1", "8.0 us", "5.0 us", "2.00"):
+    assert set(re.findall(r'href="#([^"]*)"', text)) <= set(re.findall(r'id="([^"]*)"', text))
+    for said in ("+ x = 2", "- x = 1", "8.0 us", "5.0 us", "2.00", "Times are for 64 rows."):
         assert said in parser.text
     assert text.count("<rect") == 2
     assert "6 lines differ from step 1" in parser.text
+    assert "two streams" not in parser.text
+
+
+def test_a_measured_timeline_stands_below_the_modelled_one() -> None:
+    text = written(
+        Measured((Span("stage 0", "load", 1e9, 1e9 + 4), Span("consumer 0", "compute", 1e9 + 4, 1e9 + 90)), "a <GPU>")
+    )
+    assert re.findall(r"<h3>(.*?)</h3>", text) == ["modelled", "modelled", "a &lt;GPU&gt;"]
+    assert "load: 0 to 4, 4 clocks" in text
+    assert "compute: 4 to 10, 6 clocks" in text  # as long as the modelled ones are
+
+
+def test_two_kernels_stand_beside_the_steps() -> None:
+    cuts = (Cut(1, 10e-6, 14e-6, 15e-6, 14e-6, 1e-6), Cut(2, 11e-6, 16e-6, 13e-6, 12e-6, 2e-6))
+    beside = Contrast({"m": 64}, "GPU", "reads", "makes", 4e-6, 10e-6, cuts)
+    assert (beside.best.chunks, beside.hidden, beside.best.gain) == (2, 0.5, pytest.approx(4 / 3))
+    text = written(beside=beside)
+    assert "makes converts the first operand" in text
+    assert "hide\n50 % of what" in text
+    assert (
+        "<td>2</td><td>11.0 us</td><td>16.0 us</td><td>13.0 us</td><td>12.0 us</td><td>1.333</td><td>1.200</td>" in text
+    )

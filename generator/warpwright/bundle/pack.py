@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import warpwright
+from warpwright import scratch
 from warpwright.bundle.contents import needed_modules
 from warpwright.bundle.dependencies import check_python, compressed_runtime, tvm_ffi_files, tvm_ffi_version
 from warpwright.canonical import plain
@@ -22,7 +23,6 @@ from warpwright.device.opening import DESCRIPTION, LIBRARIES, OPERATIONS, RESULT
 from warpwright.device.variant import LIBRARY, ORIGIN, PLAN_SHA, Origin, VariantError, load_variant
 from warpwright.epilogue import registry
 from warpwright.errors import UserError
-from warpwright.scratch import beside
 from warpwright.sealed import load_built, seal, sha256
 
 __all__ = ["Packed", "copy_generator", "make_bundle"]
@@ -62,6 +62,8 @@ def make_bundle(
     python: str = "3.12",
     wheel: Path | None = None,
     cases: Callable[[Sequence[Path], Path], Mapping[str, str]] | None = None,
+    beside: Sequence[Path] = (),
+    contrast: Mapping[str, Any] | None = None,
 ) -> Packed:
     """Pack variants of out/<config> into `directory`, which is made, or replaced where it is a bundle.
 
@@ -71,6 +73,8 @@ def make_bundle(
     `validate` is {"problems": "standard" | [extents], "repeats": n}, `bench` {"problems": [extents]}, both as in the
     YAML file, with every extent. `python` is the GPU host's version; `wheel` apache-tvm-ffi's for it, where pip cannot
     fetch it.
+    `beside` are folders of built variants of other configurations; `contrast` says which two kernels are timed on two
+    streams, and how (`device.contrast.of_bundle`).
     `cases(folders, bundle)` adds cases of the emulator (`bundle.cases`) and says which variant has none.
     Raises UserError when nothing can be packed or the directory is something else.
     """
@@ -82,17 +86,18 @@ def make_bundle(
         reasons = [f"{name}: {why}" for name, why in sorted(left_out.items())] or ["it has no variants"]
         more = f"; and {len(reasons) - _TOLD} more" if len(reasons) > _TOLD else ""
         raise UserError(f"{config_dir}: nothing to pack ({'; '.join(reasons[:_TOLD])}{more}); build its variants first")
-    temporary, edited = beside(directory), list[str]()
+    folders = [config_dir / name for name in chosen] + list(beside)
+    temporary, edited = scratch.beside(directory), list[str]()
     try:
         copy_generator(temporary / LIBRARIES)
         for name, data in tvm_ffi_files(python, wheel).items():
             _write(temporary / LIBRARIES / name, data)
         _write(temporary / RUNTIME_FILE, compressed_runtime())
-        for name in chosen:
-            if _copy_variant(config_dir / name, temporary / VARIANTS / name).edited:
-                edited.append(name)
+        for folder in folders:
+            if _copy_variant(folder, temporary / VARIANTS / folder.name).edited:
+                edited.append(folder.name)
         _copy_operations(temporary / OPERATIONS)
-        missing = cases([config_dir / name for name in chosen], temporary) if cases else {}
+        missing = cases(folders, temporary) if cases else {}
         description = {
             "version": VERSION,
             "config": config_dir.name,
@@ -100,7 +105,8 @@ def make_bundle(
             "tvm_ffi": tvm_ffi_version(),
             "validate": dict(validate or {}),
             "bench": dict(bench or {}),
-            "variants": chosen,
+            "contrast": dict(contrast or {}),
+            "variants": [folder.name for folder in folders],
             "edited": edited,
             "files": _digests(temporary),
         }
@@ -113,7 +119,7 @@ def make_bundle(
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return Packed(directory, tuple(chosen), left_out, size, missing, kept, tuple(edited))
+    return Packed(directory, tuple(folder.name for folder in folders), left_out, size, missing, kept, tuple(edited))
 
 
 def _choose(config_dir: Path, variants: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:
@@ -211,4 +217,4 @@ def _replace(temporary: Path, directory: Path) -> None:
         directory.rename(old)
     os.replace(temporary, directory)
     if existed:
-        shutil.rmtree(old.rename(beside(directory)), ignore_errors=True)
+        shutil.rmtree(old.rename(scratch.beside(directory)), ignore_errors=True)

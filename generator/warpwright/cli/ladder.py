@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +14,17 @@ from warpwright.cli.terminal import print_json, print_table, say
 from warpwright.errors import UserError
 
 if TYPE_CHECKING:
+    from warpwright.pipeline import Variant
     from warpwright.steps import Row
+    from warpwright.steps.measured import Measured
+    from warpwright.steps.table import Time
 
 __all__: list[str] = []
 
 #: What such a page begins with: no other file is overwritten.
 _PAGE = "<!DOCTYPEhtml>"
+#: In a variant's folder: what `warpwright diagnose VARIANT --trace` wrote there on a GPU.
+TIMELINE_FILE = "timeline.json"
 
 
 @app.command()
@@ -34,31 +40,52 @@ def ladder(
     page: Annotated[
         Path | None, typer.Option("--page", metavar="FILE", help="Write a page with timelines and sources (HTML).")
     ] = None,
+    contrast: Annotated[
+        bool, typer.Option("--contrast", help="First measure the same work as two kernels on two streams (GPU).")
+    ] = False,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="DIR", help="With --contrast: pack both for another GPU host instead."),
+    ] = None,
+    python: Annotated[
+        str, typer.Option(metavar="X.Y", help="With --to: Python of that host, as for `warpwright bundle`.")
+    ] = "3.12",
     out: OutOption = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
     """Tell what each kernel of a sequence adds, and is worth.
 
     Times are predicted, and measured where there is evidence; gains compare measured times where both steps have one.
-    Exit code: 0, or 2 where CONFIG is no such sequence.
+    Where it was measured, a second table has the same work as two kernels on two streams.
+    Exit code: 0, or 2 where CONFIG is no such sequence, or what was asked for could not be measured.
     """
     from warpwright import pipeline
     from warpwright.canonical import plain
+    from warpwright.cli.contrast import known_contrast, measure, pack, print_contrast
     from warpwright.cli.find import explore
-    from warpwright.cli.results import names, prediction, timings
+    from warpwright.cli.results import format_seconds, names, prediction, timings
     from warpwright.cli.terminal import Terminal
-    from warpwright.families import family
+    from warpwright.device.problem import size_text
+    from warpwright.families import family, workload
     from warpwright.record.atomic import write_text
+    from warpwright.steps import Shown, table
     from warpwright.steps import page as written
-    from warpwright.steps import table
 
     path = file_to_write(page, _PAGE) if page else None
+    if to and not contrast:
+        raise UserError("--to packs what --contrast measures: give both, or `warpwright bundle` for the steps")
     exploration = explore(config, out, whole=True)
     pipeline.advance(exploration, ("render",), Terminal())
     variants = [variant for variant in exploration.legal if variant.source]
     steps = [family(variant.plan.family).step(variant.plan) for variant in variants]
     if not steps or None in steps:
         raise UserError(f"{config}: its points are no steps of a sequence; `warpwright ladder` alone shows one that is")
+    if contrast and to:
+        pack(exploration, to, python)
+        return
+    if contrast:
+        measure(exploration)
+    beside = known_contrast(exploration)
     told = [step for step in steps if step]
     facts = []
     for (name, variant), step in zip(names(variants).items(), told, strict=True):
@@ -67,18 +94,44 @@ def ladder(
             raise UserError(f"{config}: no problem of `bench` is within the limits of {name}; add one")
         facts.append((name, step.adds, predicted, next(iter(timings(variant.judgement)), None)))
     rows = table(facts)
+    modes = workload(variants[0].plan.family).modes
+
+    def size(time: Time) -> str:
+        return size_text(time.problem, modes)
+
     if path:
-        purpose = exploration.spec.purpose
-        write_text(path, written(purpose, rows, [step.timeline for step in told], [v.source for v in variants]))
+        shown = [
+            Shown(row, step.timeline, _timeline(variant, out), variant.source)
+            for row, step, variant in zip(rows, told, variants, strict=True)
+        ]
+        write_text(path, written(exploration.spec.purpose, shown, size, format_seconds, beside))
     if as_json:
-        print_json(plain(rows))
+        print_json({"steps": plain(rows), "contrast": plain(beside)})
         return
-    _print(rows)
+    _print(rows, size)
+    if beside:
+        typer.echo()
+        print_contrast(beside)
     if path:
         say(f"{path}: the page; open it in a browser")
 
 
-def _print(rows: list[Row]) -> None:
+def _timeline(variant: Variant, out: Path) -> Measured | None:
+    """The measured timeline of a variant: its own, which `diagnose --trace` wrote into its folder, or the committed."""
+    from warpwright.record.strict import parse_json
+    from warpwright.steps import measured
+
+    for path in (variant.folder.path / TIMELINE_FILE, out / "ledger" / "timelines" / f"{variant.name}.json"):
+        try:
+            return measured(parse_json(path.read_text(encoding="utf-8")), variant.name)
+        except FileNotFoundError:
+            continue
+        except ValueError as error:  # TimelineError among them, and what is no JSON or no text
+            say(f"{path}: not shown: {error}", style="yellow")
+    return None
+
+
+def _print(rows: list[Row], size: Callable[[Time], str]) -> None:
     from warpwright.cli.results import format_seconds
 
     measured = any(row.measured for row in rows)
@@ -108,6 +161,5 @@ def _print(rows: list[Row]) -> None:
     print_table(columns, cells, right=[column for column in columns if column != "adds"])
     both = "measured speeds where both steps have been measured, of predicted ones else"
     what = both if measured else "predicted speeds"
-    sizes = {" ".join(f"{mode.upper()}={extent}" for mode, extent in (row.measured or row.predicted).problem.items())
-             for row in rows}  # fmt: skip
+    sizes = {size(row.measured or row.predicted) for row in rows}
     say(f"gains are of {what}; times are for {' and '.join(sorted(sizes))}")

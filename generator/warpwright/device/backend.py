@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from warpwright.device.call import CheckedKernel
+from warpwright.device.cuda_streams import CudaStreams
 from warpwright.device.cuda_timer import CudaTimer
 from warpwright.device.gpu import current_gpu
 from warpwright.device.launch import load_function, max_active_clusters
@@ -19,7 +20,7 @@ from warpwright.families import workload
 from warpwright.families.running import Peer
 from warpwright.plan.types import Plan
 
-__all__ = ["CUDA", "Backend", "CudaBackend", "Timer", "make_backend", "open_kernel"]
+__all__ = ["CUDA", "Backend", "CudaBackend", "Streams", "Timer", "make_backend", "open_kernel"]
 
 #: The backend of a GPU host, as `module:callable`.
 CUDA = "warpwright.device.backend:CudaBackend"
@@ -28,13 +29,25 @@ CUDA = "warpwright.device.backend:CudaBackend"
 class Timer(Protocol):
     """Enqueues launches between events; `collect` waits for them."""
 
-    def cold(self, launch: Callable[[], object]) -> None: ...
+    def cold(self, launch: Callable[[], object], launches: int = 1) -> None: ...
 
     def sustained(self, launch: Callable[[], object], count: int) -> None: ...
 
     def collect(self, waiting: Callable[[int], None]) -> list[float]:
         """Return each one's microseconds, in order; `waiting(i)` is called ahead of every wait for a part of the i-th:
         one launch where launches are long."""
+
+
+class Streams(Protocol):
+    """Streams beside the current one, by number (device/cuda_streams.py)."""
+
+    def fork(self) -> None: ...
+
+    def launch(self, index: int, function: Callable[[], object]) -> Any: ...
+
+    def wait(self, index: int, launched: Any) -> None: ...
+
+    def join(self) -> None: ...
 
 
 class Backend(Protocol):
@@ -79,6 +92,8 @@ class Backend(Protocol):
     def free_bytes(self) -> int: ...
 
     def timer(self) -> Timer: ...
+
+    def streams(self, count: int) -> Streams: ...
 
     def peers(self, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
         """What the plan is timed beside, with the same tensors and scalars, by argument."""
@@ -146,6 +161,9 @@ class CudaBackend:
 
     def timer(self) -> Timer:
         return CudaTimer(self.torch)
+
+    def streams(self, count: int) -> Streams:
+        return CudaStreams(self.torch, count)
 
     def peers(self, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
         return workload(plan.family).peers(self.torch, plan, tensors)

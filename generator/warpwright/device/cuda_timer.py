@@ -24,10 +24,10 @@ class CudaTimer:
         #: Of each timed stretch the event ahead of it, those at the ends of its parts, and its launches.
         self._pending: list[tuple[Any, list[Any], int]] = []
 
-    def cold(self, launch: Callable[[], object]) -> None:
-        """Enqueue one launch after a write of 256 MB."""
+    def cold(self, launch: Callable[[], object], launches: int = 1) -> None:
+        """Enqueue what `launch` does once, after a write of 256 MB; `launches`: of how many kernels."""
         self.flush.fill_(len(self._pending))
-        self._enqueue(launch, 1)
+        self._enqueue(launch, 1, launches)
 
     def sustained(self, launch: Callable[[], object], count: int) -> None:
         """Enqueue `count` launches back to back; `collect` gives their mean."""
@@ -44,9 +44,9 @@ class CudaTimer:
             times.append(start.elapsed_time(ends[-1]) * 1000.0 / count)
         return times
 
-    def _enqueue(self, launch: Callable[[], object], count: int) -> None:
+    def _enqueue(self, launch: Callable[[], object], count: int, launches: int = 1) -> None:
         start, ends = self._event(), []
-        self.torch.cuda._sleep(_SPIN_CYCLES)
+        self.torch.cuda._sleep(_SPIN_CYCLES * launches)
         start.record()
         for number in range(1, count + 1):
             launch()

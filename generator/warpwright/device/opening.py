@@ -40,12 +40,14 @@ class UnusableError(Exception):
 
 @dataclass(frozen=True)
 class Bundle:
-    """What can be run: the configuration's name, what it says of `validate` and `bench`, and the variants that were
-    asked for; and those of them that cannot be run here, with the reason."""
+    """What can be run: the configuration's name, what it says of `validate` and `bench`, the two kernels of a contrast
+    where it has one, and the variants that were asked for; and those of them that cannot be run here, with the reason.
+    """
 
     config: str
     validate: Mapping[str, Any]
     bench: Mapping[str, Any]
+    contrast: Mapping[str, Any]
     variants: tuple[Variant, ...]
     unusable: Mapping[str, str]
 
@@ -70,7 +72,8 @@ def open_bundle(root: Path, glob: str) -> Bundle:
     if not variants:
         raise UnusableError("; ".join(f"{name}: {why}" for name, why in list(unusable.items())[:3]))
     _prepare(root)
-    return Bundle(described["config"], described["validate"], described["bench"], tuple(variants), unusable)
+    return Bundle(described["config"], described["validate"], described["bench"], described["contrast"],
+                  tuple(variants), unusable)  # fmt: skip
 
 
 def _describe(root: Path) -> dict[str, Any]:
@@ -119,6 +122,7 @@ _FORMS: Mapping[str, Callable[[Any], bool]] = {
     "variants": _names,
     "validate": _validation,
     "bench": lambda value: isinstance(value, dict) and _problems(value.get("problems", [])),
+    "contrast": lambda value: isinstance(value, dict) and _names([value.get(who, "") for who in ("maker", "reader")]),
 }
 
 

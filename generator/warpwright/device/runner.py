@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from warpwright.device import bench, compare, coverage, times, validate
+from warpwright.device.contrast import KIND, contrast_of, lines
 from warpwright.device.lock import WAIT_SECONDS
 from warpwright.device.opening import RESULTS, Bundle, UnusableError, open_bundle
 from warpwright.device.problem import size_text
@@ -34,12 +35,13 @@ class _Found:
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     comparisons: list[dict[str, Any]] = field(default_factory=list)
     timings: list[dict[str, Any]] = field(default_factory=list)
+    contrasts: list[dict[str, Any]] = field(default_factory=list)
     complete: bool = True
     lost: str = ""
 
     def right(self) -> bool:
         """Whether everything that was asked for was done and is correct."""
-        results = [*self.verdicts, *self.comparisons, *self.timings]
+        results = [*self.verdicts, *self.comparisons, *self.timings, *self.contrasts]
         return bool(results) and self.complete and not self.lost and all(r["status"] == "correct" for r in results)
 
 
@@ -98,10 +100,12 @@ def _run(bundle: Bundle, options: argparse.Namespace, results: ResultsFile) -> _
                 _compare(variants, supervisor, options, results, found)
             if options.only in (None, "bench"):
                 _bench(variants, supervisor, bundle.bench, options, results, found)
+            if bundle.contrast and options.only in (None, KIND):
+                _contrast(bundle, supervisor, options, results, found)
         except DeviceUnavailableError as error:
             found.lost = str(error)
             _say_undone(bundle, options, found)
-    if options.only != "compare":
+    if options.only not in ("compare", KIND):
         _table(variants, found.verdicts, found.timings)
         _times(variants, found.timings)
     return found
@@ -156,7 +160,7 @@ def _at_least(kind: Callable[[str], Any], least: float) -> Callable[[str], Any]:
 
 def _parser(root: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="run.py", description=__doc__)
-    parser.add_argument("--only", choices=("validate", "compare", "bench"), help="one of these (default: all)")
+    parser.add_argument("--only", choices=("validate", "compare", "bench", KIND), help="one of these (default: all)")
     parser.add_argument("--variants", default="*", metavar="GLOB", help="variants by name (default: all)")
     out = root / RESULTS
     parser.add_argument("--out", type=Path, default=out, help="results, appended (default: %(default)s)")
@@ -259,6 +263,14 @@ def _bench(
     for result in bench.bench(ready, supervisor, how):
         results.add(result)
         found.timings.append(result)
+
+
+def _contrast(bundle: Bundle, supervisor: Supervisor, options: Any, results: ResultsFile, found: _Found) -> None:
+    result = contrast_of(bundle.contrast, bundle.variants, supervisor, options.rounds, options.seed)
+    if result is not None:  # else others were asked for
+        results.add(result)
+        found.contrasts.append(result)
+        _say("\n".join(lines(result)))
 
 
 def _table(

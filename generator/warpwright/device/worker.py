@@ -23,12 +23,14 @@ from warpwright.device.cases import read_case
 from warpwright.device.check import check_problem
 from warpwright.device.check_case import check_case
 from warpwright.device.contest import run_contest
+from warpwright.device.contrast import KIND
 from warpwright.device.coverage import asked_problems
 from warpwright.device.launch import HostError
 from warpwright.device.lock import holding
 from warpwright.device.memo import Store
 from warpwright.device.problem import Problem, shape_of
 from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, load_subject
+from warpwright.device.two_streams import run_two_streams
 from warpwright.device.variant import load_variant
 from warpwright.device.watch import watch
 
@@ -72,7 +74,7 @@ def main(arguments: list[str]) -> int:
 
 def _serve(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell) -> bool:
     """Do what is asked for, with the device's lock; returns whether the context may serve another request."""
-    alone = request["do"] == "bench"
+    alone = request["do"] in ("bench", KIND)
     waiting = False
 
     def on_wait(seconds: float) -> None:
@@ -86,7 +88,7 @@ def _serve(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tel
     with holding(backend.key(), alone, request["wait"], on_wait) as unheld:
         if alone:
             store.clear()
-            return run_contest(backend, request, tell, unheld)
+            return (run_two_streams if request["do"] == KIND else run_contest)(backend, request, tell, unheld)
         if request["do"] == "watch":
             return watch(backend, request, store, tell)
         return (

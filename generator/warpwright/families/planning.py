@@ -20,7 +20,7 @@ from warpwright.plan.step import Step
 from warpwright.plan.types import Plan
 from warpwright.point import Point
 
-__all__ = ["Conflict", "Family", "Target", "always", "never"]
+__all__ = ["Conflict", "Contrast", "Family", "Target", "always", "never"]
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,24 @@ def _no_conflict(kernel: Any) -> None:
     return None
 
 
+@dataclass(frozen=True)
+class Contrast:
+    """The same work as two kernels on two streams, beside a family's own (`warpwright ladder --contrast`).
+
+    reads: whether a plan is the kernel that is timed so. configuration: a shipped one with the kernel that makes what
+    that reads; makes(plan, reader): whether a plan is it. argument: of the reader, what is made, cut along `mode` into
+    chunks of multiples of unit(plan). scalars: the maker's, with which it only converts.
+    """
+
+    configuration: str
+    reads: Callable[[Plan], bool]
+    makes: Callable[[Plan, Plan], bool]
+    argument: str
+    mode: str
+    unit: Callable[[Plan], int]
+    scalars: Mapping[str, float] = field(default_factory=dict)
+
+
 def _no_step(plan: Plan) -> Step | None:
     return None
 
@@ -120,6 +138,7 @@ class Family:
     conflict: why no arch could ever have a kernel, where its fields contradict each other: a mistake of the file.
     stands_on: other families of which this one uses parts: no further one may be imported.
     step: what a variant is, where a configuration is a sequence of steps; None where it is none.
+    contrast: two kernels for the work of one, where that is shown beside the steps.
     known_as: what the family is called elsewhere, in lower case. elsewhere: keys of other tools, in lower case, and the
     field that they are here (`design.stages`), or a sentence that says why there is none. values: by the last key of a
     field, words of other tools that are no choice of it, in lower case, and a sentence that says what is.
@@ -135,6 +154,7 @@ class Family:
     conflict: Callable[[Any], Conflict | None] = _no_conflict
     stands_on: tuple[str, ...] = ()
     step: Callable[[Plan], Step | None] = _no_step
+    contrast: Contrast | None = None
     known_as: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

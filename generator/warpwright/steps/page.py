@@ -1,38 +1,55 @@
-"""One page of a sequence of steps, complete in itself: the table, and per step a timeline and what its source adds."""
+"""One page of a sequence of steps, complete in itself: the table, and per step timelines and what its source adds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from warpwright.plan.step import Span
 from warpwright.resources import templates
+from warpwright.steps.contrast import Contrast
 from warpwright.steps.difference import Line, changed, difference
-from warpwright.steps.picture import HEIGHT, LEFT, WIDTH, Picture, pictures
-from warpwright.steps.table import Row
+from warpwright.steps.measured import Measured, stretch
+from warpwright.steps.picture import Picture, longest, picture
+from warpwright.steps.table import Row, Time
 
-__all__ = ["page"]
+__all__ = ["Shown", "page"]
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """A step as the page shows it."""
+class Shown:
+    """What a page has of a step: its row, the modelled timeline, the measured one where there is one, the source."""
 
     row: Row
-    picture: Picture
+    modelled: Sequence[Span]
+    measured: Measured | None
+    source: str
+
+
+@dataclass(frozen=True)
+class _Step:
+    row: Row
+    pictures: Sequence[tuple[str, Picture]]
     lines: Sequence[Line]
     source: str
 
 
-def page(title: str, rows: Sequence[Row], timelines: Sequence[Sequence[Span]], sources: Sequence[str]) -> str:
-    """Return the page as HTML; `timelines` and `sources` are those of the rows, in their order."""
-    befores = ["", *sources]
-    steps = [
-        _Shown(row, picture, difference(before, source) if before else [], source)
-        for row, picture, before, source in zip(rows, pictures(timelines), befores, sources, strict=False)
-    ]
+def page(
+    title: str,
+    shown: Sequence[Shown],
+    size: Callable[[Time], str],
+    time: Callable[[float], str],
+    beside: Contrast | None = None,
+) -> str:
+    """Return the page as HTML. size: a problem's extents in words; time: seconds in words; beside: the same work as two
+    kernels, where that was measured."""
+    clocks = longest([step.modelled for step in shown])
+    steps = []
+    for before, step in zip([None, *shown], shown, strict=False):
+        lines = difference(before.source, step.source) if before else []
+        steps.append(_Step(step.row, _pictures(step, clocks), lines, step.source))
     environment = Environment(
         loader=FileSystemLoader(templates()),
         undefined=StrictUndefined,
@@ -41,5 +58,13 @@ def page(title: str, rows: Sequence[Row], timelines: Sequence[Sequence[Span]], s
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    sizes = {"width": WIDTH + LEFT, "bar": HEIGHT}
-    return environment.get_template("pages/steps.html.j2").render(title=title, steps=steps, changed=changed, **sizes)
+    sizes = " and ".join(dict.fromkeys(size(step.row.measured or step.row.predicted) for step in shown))
+    template = environment.get_template("pages/steps.html.j2")
+    return template.render(title=title, steps=steps, changed=changed, sizes=sizes, time=time, beside=beside)
+
+
+def _pictures(step: Shown, clocks: float) -> list[tuple[str, Picture]]:
+    found = [("modelled", picture(step.modelled, clocks))]
+    if step.measured:
+        found.append((step.measured.source, picture(stretch(step.measured.spans, clocks), clocks)))
+    return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from warpwright.families.ladder import models
 from warpwright.families.ladder.elsewhere import ELSEWHERE, KNOWN_AS
-from warpwright.families.ladder.rungs import RUNGS
+from warpwright.families.ladder.rungs import FIRST_PERSISTENT, RUNGS
 from warpwright.families.ladder.sm_90a import SM90A
 from warpwright.families.ladder.sm_90a.timeline import timeline
 from warpwright.families.ladder.starter import STARTER
-from warpwright.families.planning import Family
+from warpwright.families.planning import Contrast, Family
 from warpwright.plan.step import Step
 from warpwright.plan.types import Plan
 
@@ -17,6 +17,11 @@ __all__ = ["FAMILY"]
 
 def _step(plan: Plan) -> Step:
     return Step(RUNGS[plan.design.rung - 1].adds, timeline(plan))
+
+
+def _converts(plan: Plan, reader: Plan) -> bool:
+    """Whether a kernel makes A from f32."""
+    return bool(plan.kernel["x"]["dtype"] == "f32" and plan.kernel["y"]["dtype"] == reader.kernel["dtype"])
 
 
 FAMILY = Family(
@@ -31,4 +36,13 @@ FAMILY = Family(
     elsewhere=ELSEWHERE,
     stands_on=("gemm",),
     step=_step,
+    contrast=Contrast(
+        configuration="copy_sm90",
+        reads=lambda plan: bool(plan.design.rung == FIRST_PERSISTENT),
+        makes=_converts,
+        argument="a",
+        mode="M",
+        unit=lambda plan: int(plan.design.tile_m),
+        scalars={"alpha": 1.0},
+    ),
 )

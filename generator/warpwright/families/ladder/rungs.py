@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FIRST_OF_ROLES", "FIRST_ON_GRID", "FIRST_RING", "FIRST_TMA", "RUNGS", "Rung"]
+__all__ = ["FIRST_OF_ROLES", "FIRST_ON_GRID", "FIRST_PERSISTENT", "FIRST_RING", "FIRST_TMA", "RUNGS", "Rung"]
 
 
 class Rung(NamedTuple):
@@ -30,5 +30,5 @@ RUNGS = (
     Rung("pingpong", "pingpong: one computes while the other stores", persistent=True, cluster_m=2, consumers=2,
          pingpong=True),
 )  # fmt: skip
-#: From which rung on: there is a CTA for each tile, at least; TMA loads; it fills a ring; warps have roles.
-FIRST_ON_GRID, FIRST_TMA, FIRST_RING, FIRST_OF_ROLES = 2, 3, 4, 5
+#: From which rung on: there is a CTA for each tile, at least; TMA loads; it fills a ring; warps have roles; CTAs stay.
+FIRST_ON_GRID, FIRST_TMA, FIRST_RING, FIRST_OF_ROLES, FIRST_PERSISTENT = 2, 3, 4, 5, 6

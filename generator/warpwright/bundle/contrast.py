@@ -1,0 +1,120 @@
+"""What a measurement of two kernels on two streams must be: its form, and that its parts agree (device/contrast.py)."""
+
+from __future__ import annotations
+
+import calendar
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from warpwright.device.contrast import KIND, PROTOCOL
+from warpwright.device.two_streams import MAKER, NARROW, ONE, READER, TWO
+from warpwright.frozen import Frozen
+from warpwright.protocols import LARGEST_RATIO
+from warpwright.record import read_json, write_json
+from warpwright.record.forms import Count, Error, Finite, Positive, Sha, Some, Text
+from warpwright.record.schema import check_form, check_gpu
+from warpwright.record.wrong import SchemaError
+
+__all__ = ["FILE", "check_contrast", "record_contrast"]
+
+#: In the reader's folder.
+FILE = "contrast.json"
+
+
+class _Origin(Frozen):
+    config: Text
+    variant: Text
+    source_sha: Sha
+    cubin_sha: Sha
+    library_sha: Sha
+    arch: Text
+    toolchain: dict[Text, Text]
+    edited: bool = False
+
+
+class _Asked(Frozen):
+    argument: Text
+    mode: Text
+    unit: Some
+    problem: dict[Text, Some]
+    scalars: dict[Text, Finite]
+    chunks: Annotated[list[Some], Field(min_length=1)]
+
+
+class _Checked(Frozen):
+    elements: Count
+    ratio: Error
+
+
+class _Way(Frozen):
+    way: Literal["maker", "reader", "one stream", "two streams", "two streams, narrow maker"]
+    chunks: Some
+    us: Annotated[list[Positive], Field(min_length=1)]
+    host_us: Annotated[list[Positive], Field(min_length=1)]
+
+
+class _Contrast(Frozen):
+    kind: Literal["contrast"]
+    protocol: int
+    maker: _Origin
+    reader: _Origin
+    asked: _Asked
+    seed: Count
+    status: Literal["correct", "incorrect", "launch_failed", "crash", "hang", "not_run"]
+    diagnosis: str
+    checked: _Checked | dict[Text, Any]
+    ways: list[_Way]
+    shared: str
+    gpu: dict[str, Any]
+    time: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+
+
+def check_contrast(value: Mapping[str, Any]) -> None:
+    """Raise SchemaError unless `value` is a measurement as `device.contrast.contrast` returns it."""
+    found: _Contrast = check_form(_Contrast, value, "")
+    if found.protocol != PROTOCOL:
+        raise SchemaError("protocol", found.protocol, f"of {KIND} results, {PROTOCOL} can be read here")
+    check_gpu(value["gpu"], found.reader.arch)
+    try:
+        calendar.timegm(time.strptime(found.time, "%Y-%m-%dT%H:%M:%SZ"))
+    except ValueError:
+        raise SchemaError("time", found.time, "it must be a time as 2026-11-29T12:00:00Z") from None
+    for who in ("maker", "reader"):
+        for name in ("config", "variant"):
+            told = value[who][name]
+            if told in (".", "..") or "/" in told or not told.isprintable():
+                raise SchemaError(f"{who}.{name}", told, "it must be the plain name of a folder")
+    right = found.status == "correct"
+    if right != (found.diagnosis == "") or right != bool(found.ways):
+        raise SchemaError("status", found.status, "what is correct has times, and no diagnosis; nothing else has any")
+    if not right:
+        return
+    checked = found.checked
+    if not isinstance(checked, _Checked) or isinstance(checked.ratio, str) or checked.ratio > LARGEST_RATIO:
+        raise SchemaError("checked", value["checked"], "of what is correct no error exceeds its bound, 1")
+    told_ways = [(way.way, way.chunks) for way in found.ways]
+    numbers = sorted({chunks for name, chunks in told_ways if name == ONE} | {1})
+    due = [(MAKER, 1), *((name, chunks) for chunks in numbers for name in (READER, ONE, TWO, NARROW))]
+    if sorted(told_ways) != sorted(due):
+        raise SchemaError("ways", sorted(set(told_ways) ^ set(due))[:2], "each number of chunks has each way, once")
+
+
+def record_contrast(result: Mapping[str, Any], out: Path) -> str:
+    """Write a measurement into its reader's folder; returns "" or why it is refused. Raises SchemaError for none."""
+    check_contrast(result)
+    reader = result["reader"]
+    folder = out / reader["config"] / reader["variant"]
+    build = read_json(folder / "build.json")
+    if build is None:
+        return f"there is no build of it below {out}; `warpwright build {reader['config']}` first"
+    for key, what in (("source_sha", "source"), ("cubin_sha", "cubin")):
+        if build.get(key) != reader[key]:
+            return f"it is for {what} {reader[key][:12]}, the local build has {str(build.get(key))[:12]}; measure anew"
+    if result["status"] == "not_run":
+        return f"no verdict (not_run): {result['diagnosis']}"
+    write_json(folder / FILE, result)
+    return ""

@@ -1,0 +1,84 @@
+"""A measured timeline as a page shows it: from what `diagnose --trace` wrote (Chrome trace JSON), a stretch of it.
+
+Loads are shown by stage, and of each role that computes its first warp alone: the others do the same at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from warpwright.plan.step import Span
+
+__all__ = ["Measured", "TimelineError", "measured", "stretch"]
+
+_KINDS: Mapping[str, Literal["load", "compute", "store"]] = {"load": "load", "compute": "compute", "store": "store"}
+
+
+class TimelineError(ValueError):
+    """A file that is no measured timeline; the message says why."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Spans in clocks of an SM, and where they are from, in words."""
+
+    spans: tuple[Span, ...]
+    source: str
+
+
+def measured(trace: Any, variant: str) -> Measured:
+    """Return what a trace has of a variant, named as its folder. Raises TimelineError where it is another's, modelled,
+    or none."""
+    try:
+        other, events = trace["otherData"], trace["traceEvents"]
+        kernel, unit = str(other["kernel"]), str(other["unit"])
+        if kernel != variant:
+            raise TimelineError(f"it is of {kernel}")
+        if "measured" not in unit:
+            raise TimelineError("it is modelled, not measured")
+        names = {(e["pid"], e["tid"]): str(e["args"]["name"]) for e in events if e["name"] == "thread_name"}
+        first: dict[tuple[int, str], int] = {}
+        for (group, track), name in names.items():
+            key = group, name.partition(": ")[2] or name
+            first[key] = min(first.get(key, track), track)
+        spans = []
+        for event in events:
+            if event["ph"] != "X" or event.get("cat") not in _KINDS:
+                continue
+            name, kind = names[event["pid"], event["tid"]], _KINDS[event["cat"]]
+            role = name.partition(": ")[2] or name
+            if first[event["pid"], role] == event["tid"]:
+                start = float(event["ts"])
+                spans.append(Span(_track(kind, role), kind, start, start + float(event["dur"])))
+    except TimelineError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise TimelineError(
+            f"it is no trace of `warpwright diagnose --trace` ({type(error).__name__}: {error})"
+        ) from None
+    if not spans:
+        raise TimelineError("nothing was loaded, computed or stored in it")
+    told = unit.partition("(")[2].rstrip(")") or unit
+    problem = f", {other['problem']}" if other.get("problem") else ""
+    return Measured(tuple(sorted(spans, key=lambda span: span.start)), f"{told}{problem}")
+
+
+def stretch(spans: tuple[Span, ...], clocks: float) -> tuple[Span, ...]:
+    """Return the spans of so many clocks: with the first store in their middle where there is one, else the first."""
+    start = min(span.start for span in spans)
+    stores = [span.start for span in spans if span.kind == "store"]
+    begin = max(start, min(stores) - clocks / 2) if stores else start
+    begin = max(start, min(begin, max(span.end for span in spans) - clocks))
+    end = begin + clocks
+    return tuple(
+        Span(span.track, span.kind, max(span.start, begin), min(span.end, end))
+        for span in spans
+        if span.end > begin and span.start < end
+    )
+
+
+def _track(kind: str, role: str) -> str:
+    """Loads by stage ("ab stage 3"); who computes also stores."""
+    return f"stage {role.rpartition(' ')[2]}" if kind == "load" else role

@@ -1,0 +1,103 @@
+"""Two kernels of two configurations in one bundle: run on a double, brought home, and refused where it cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bundle.kit import HERE, ROOT
+from tests.device.plans import make_folder, make_plan
+from tests.device.test_two_streams import ASKED
+from tests.families.copy.points import legal
+from warpwright.bundle import import_results, make_bundle
+from warpwright.device.contrast import Asked, of_bundle
+from warpwright.errors import UserError
+from warpwright.record import read_json
+
+pytestmark = pytest.mark.usefixtures("light")
+MAKER, READER = "maker-000000000000", "reader-111111111111"
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    maker = make_folder(tmp_path / "out" / "casts", legal("f32", "f16", stage_bytes=2048), MAKER)
+    make_folder(tmp_path / "out" / "demo", make_plan(epilogue=("bias_n", "relu")), READER)
+    told = of_bundle(MAKER, READER, Asked(**ASKED))
+    found = make_bundle(
+        tmp_path / "out" / "demo", [READER], tmp_path / "bundle", python=HERE, beside=[maker], contrast=told
+    )
+    assert set(found.variants) == {MAKER, READER}
+    return found.directory
+
+
+def run(packed: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(packed / "run.py"), "--backend", "tests.device.doubles:PairBackend"]
+    command += ["--rounds", "2", "--problems", "no such", *more]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False, cwd=packed)
+
+
+@pytest.fixture
+def results(packed: Path) -> Path:
+    done = run(packed, "--only", "contrast")
+    assert done.returncode == 0, done.stderr
+    assert len([line for line in done.stdout.splitlines() if line.startswith("two streams ")]) == 3
+    return packed / "results.jsonl"
+
+
+def test_what_was_measured_comes_home(results: Path, tmp_path: Path) -> None:
+    found = import_results([results], tmp_path / "out")
+    assert (found.merged, found.refused) == ([("demo", READER, "contrast", "correct")], [])
+    stored = read_json(tmp_path / "out" / "demo" / READER / "contrast.json")
+    assert stored is not None
+    assert stored == json.loads(results.read_text().splitlines()[-1])
+    assert {way["way"] for way in stored["ways"]} >= {"one stream", "two streams"}
+
+
+def test_the_rest_of_the_bundle_is_not_timed_for_lack_of_problems(packed: Path) -> None:
+    done = run(packed, "--variants", READER)  # alone, it has no contrast
+    assert "two streams" not in done.stdout
+
+
+def edited(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    lines = path.read_text().splitlines()
+    value = json.loads(lines[-1])
+    change(value)
+    path.write_text("\n".join([*lines[:-1], json.dumps(value)]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda v: v["ways"].pop(), "each number of chunks has each way, once"),
+        (lambda v: v["ways"][0].update(us=[]), "ways.0.us"),
+        (lambda v: v["ways"][0].update(way="three streams"), "ways.0.way"),
+        (lambda v: v["checked"].update(ratio=1.5), "no error exceeds its bound"),
+        (lambda v: v.update(status="hang"), "what is correct has times"),
+        (lambda v: v.update(gpu={}), "gpu"),
+        (lambda v: v["reader"].update(variant="../elsewhere"), "plain name of a folder"),
+        (lambda v: v.update(protocol=2), "protocol"),
+        (lambda v: v.update(more=1), "more"),
+    ],
+)
+def test_what_no_run_wrote_is_refused_as_a_whole(
+    results: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    edited(results, change)
+    with pytest.raises(UserError, match=said):
+        import_results([results], tmp_path / "out")
+    assert not (tmp_path / "out" / "demo" / READER / "contrast.json").exists()
+
+
+def test_of_another_kernel_it_is_refused(results: Path, tmp_path: Path) -> None:
+    edited(results, lambda value: value["reader"].update(source_sha="0" * 64))
+    found = import_results([results], tmp_path / "out")
+    assert found.merged == []
+    assert "it is for source 000000000000" in found.refused[0]
