@@ -13,16 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from warpwright.device import bench, compare, coverage, times, validate
+from warpwright.device import bench, compare, coverage, validate
 from warpwright.device.contrast import KIND, contrast_of, lines
 from warpwright.device.lock import WAIT_SECONDS
 from warpwright.device.opening import RESULTS, Bundle, UnusableError, open_bundle
-from warpwright.device.problem import size_text
 from warpwright.device.results_file import ResultsFile
+from warpwright.device.summary import summary, timed
 from warpwright.device.supervise import DeviceUnavailableError, Supervisor
 from warpwright.device.variant import Variant
 from warpwright.errors import UserError, VocabularyError
-from warpwright.families import workload
 
 __all__ = ["main"]
 
@@ -106,8 +105,8 @@ def _run(bundle: Bundle, options: argparse.Namespace, results: ResultsFile) -> _
             found.lost = str(error)
             _say_undone(bundle, options, found)
     if options.only not in ("compare", KIND):
-        _table(variants, found.verdicts, found.timings)
-        _times(variants, found.timings)
+        for line in (*summary(variants, found.verdicts, found.timings), *timed(variants, found.timings)):
+            _say(line)
     return found
 
 
@@ -271,41 +270,3 @@ def _contrast(bundle: Bundle, supervisor: Supervisor, options: Any, results: Res
         results.add(result)
         found.contrasts.append(result)
         _say("\n".join(lines(result)))
-
-
-def _table(
-    variants: Sequence[Variant], verdicts: Sequence[Mapping[str, Any]], timings: Sequence[Mapping[str, Any]]
-) -> None:
-    """One line per variant: verdict, largest error as a part of its bound, and per problem speed and ratio."""
-    by_name = {result["variant"]: result for result in verdicts}
-    width = max(len(v.name) for v in variants)
-    _say(f"\n{'variant':{width}}  status         error/bound  relative  " + "speed (x vendor)")
-    for variant in variants:
-        verdict = by_name.get(variant.name, {"status": "", "figures": {"ratio": "", "relative": ""}})
-        error, relative = (f"{v:.3g}" if isinstance(v, float) else str(v) for v in _pair(verdict["figures"]))
-        own = [result for result in timings if result["variant"] == variant.name]
-        _say(
-            f"{variant.name:{width}}  {verdict['status']:13}  {error:>11}  {relative:>8}  "
-            + "  ".join(_timing(result, workload(variant.plan.family).modes) for result in own)
-        )
-
-
-def _times(variants: Sequence[Variant], timings: Sequence[Mapping[str, Any]]) -> None:
-    """Median, p95 and p99 of every variant and of what it was timed beside, and how each stands to every other."""
-    by_name = {variant.name: variant for variant in variants}
-    found = [times.Timed(r["variant"], by_name[r["variant"]].plan, r["figures"]) for r in timings if r["figures"]]
-    for table in times.tables(found, workload(variants[0].plan.family).modes):
-        _say("\n".join(["", table.problem, *table.lines()]))
-
-
-def _pair(figures: Mapping[str, Any]) -> tuple[Any, Any]:
-    return figures["ratio"], figures["relative"]
-
-
-def _timing(result: Mapping[str, Any], modes: Sequence[str]) -> str:
-    extents = size_text(result["problem"], modes)
-    figures = result["figures"]
-    if not figures:
-        return f"{extents}: {result['status']}"
-    peer = f" ({figures['peer']['ratio']:.3f})" if "peer" in figures else ""
-    return f"{extents}: {figures['speed']} {figures['rate']}{peer}{' shared' if figures.get('shared') else ''}"
