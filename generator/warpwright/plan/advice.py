@@ -149,7 +149,11 @@ def _alternatives(kernel: KernelPlan, limits: Arch, phases: Phases, device: Devi
     threads = _WARP * phases.consumer_warps
     fits, needed = _fitting(kernel, limits, phases), phases.needed(device, phases.resident)
     hiding = needed if needed is not None and _shared(kernel, phases, needed) <= limits.shared_bytes else phases.stages
-    for buffers in sorted({1, 2, hiding, phases.stages}):
+    for known in phases.without:
+        name = f"all warps load and compute, {_buffers(known.buffers)}"
+        gain = planned / known.seconds - 1
+        yield Alternative(name, known.buffers, False, known.seconds, gain, known.resident, known.shared_bytes)
+    for buffers in () if phases.without else sorted({1, 2, hiding, phases.stages}):
         rooms: tuple[int, ...] = (
             _room(limits, _shared(kernel, phases, buffers)),
             limits.registers // (threads * phases.registers),

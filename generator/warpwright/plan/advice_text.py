@@ -23,7 +23,8 @@ def advice_text(plan: Plan, advice: Advice, device: Device = H200) -> str:
     if advice.reasons:
         sections.append("Reasons\n" + "\n".join(f"    {reason}" for reason in advice.reasons))
     if advice.phases is not None:
-        stage = f"Phases of one stage ({advice.phases.stage}), in clocks of an SM at {device.hertz / 1e9:.3g} GHz"
+        clock = advice.phases.clock(device) / 1e9
+        stage = f"Phases of one stage ({advice.phases.stage}), in clocks of an SM at {clock:.3g} GHz"
         sections.append(f"{stage}\n{_phases(advice, advice.phases, device)}")
         sections.append(f"Alternatives, as predicted\n{_alternatives(advice, advice.phases)}")
     return "\n\n".join(sections) + "\n"

@@ -13,12 +13,23 @@ from dataclasses import dataclass
 
 from warpwright.archs import Device
 
-__all__ = ["Phases"]
+__all__ = ["Phases", "Way"]
 
 #: Clocks in which all warps of a CTA meet at a barrier and issue the next load, where no producer does it meanwhile:
 #: what a copy's warps were found to take for the like. Of two GEMMs that differ in this alone (128 x 128 x 64, six
 #: stages, 4096^3, H200) that without a producer took 79 clocks a stage longer.
 _STOP = 80
+
+
+@dataclass(frozen=True)
+class Way:
+    """A kernel of the same family whose warps all load and compute: rows or stages that it loads into, its predicted
+    seconds, CTAs per SM, and bytes of shared memory of each."""
+
+    buffers: int
+    seconds: float
+    resident: int
+    shared_bytes: int
 
 
 @dataclass(frozen=True)
@@ -34,10 +45,13 @@ class Phases:
     (None: there are enough). exposed: clocks of an SM, in all, that nothing hides.
     resident: CTAs that share an SM, the way the plan is.
     producer_work, consumer_work: clocks in which one warp is busy with one stage by itself; 0 where none is, since the
-    hardware does it (TMA, tensor cores), so that more warps would not be quicker.
+    hardware does it (TMA, tensor cores), so that more warps would not be quicker. pace: of these, what hardware alone
+    would take for a stage, however many warps there are; None where no term depends on how many there are.
     registers: of a thread that computes, before any reallocation.
     asked_bytes: that all SMs ask of L2, read and written; DRAM moves `read_bytes` and `written_bytes` at least.
     pieces: that the problem is cut into (tiles, chunks), `slots` of which are worked on at once.
+    hertz: of an SM that runs this, where that is not the device's under its power limit.
+    without: what the family itself has of kernels without specialised warps; where it has none, `in_turn` tells.
     """
 
     stage: str
@@ -64,6 +78,13 @@ class Phases:
     exposed: float = 0.0
     producer_work: float = 0.0
     consumer_work: float = 0.0
+    pace: float | None = None
+    hertz: float | None = None
+    without: tuple[Way, ...] = ()
+
+    def clock(self, device: Device) -> float:
+        """Clocks per second in which all of these are told."""
+        return self.hertz or device.hertz
 
     @property
     def dram_seconds(self) -> float:
@@ -98,7 +119,7 @@ class Phases:
         return {**self.both, "DRAM": self._of_dram(self.read_bytes + self.written_bytes, device)}
 
     def _of_dram(self, moved: float, device: Device) -> float:
-        return moved / self.dram_bytes_per_second * device.hertz / self.steps if self.steps else 0.0
+        return moved / self.dram_bytes_per_second * self.clock(device) / self.steps if self.steps else 0.0
 
     def throughput(self) -> float:
         """Clocks of a stage, were every load there when it is asked for; DRAM is not counted."""
@@ -106,8 +127,14 @@ class Phases:
 
     def bound(self, device: Device) -> float:
         """The same, with DRAM, which goes on while nothing else does: a ring that is faster gains nothing."""
-        dram = (self.dram_seconds * device.hertz - self.exposed) / self.steps if self.steps else 0.0
-        return max(self.throughput(), dram)
+        return max(self.throughput(), self._dram(device))
+
+    def _dram(self, device: Device) -> float:
+        return (self.dram_seconds * self.clock(device) - self.exposed) / self.steps if self.steps else 0.0
+
+    def hardware(self, device: Device) -> float:
+        """The same, were there as many warps as one likes."""
+        return max(self.throughput() if self.pace is None else self.pace, self._dram(device))
 
     def waiting(self, stages: int, resident: int) -> float:
         """Clocks between two stages that come, where their latency sets the pace."""
@@ -129,7 +156,7 @@ class Phases:
         return self._seconds(max(self.throughput(), alone / max(1, resident) + self.queued), device)
 
     def _seconds(self, pace: float, device: Device) -> float:
-        return max((self.steps * pace + self.exposed) / device.hertz, self.dram_seconds) + device.launch_seconds
+        return max((self.steps * pace + self.exposed) / self.clock(device), self.dram_seconds) + device.launch_seconds
 
     def needed(self, device: Device, resident: int) -> int | None:
         """The fewest stages whose latency is hidden, 2 at least; None where no number of them is enough."""
@@ -139,13 +166,18 @@ class Phases:
         ring = math.ceil(self.latency / (left * max(1, resident)) - 1e-9)
         return max(2, self.held + (ring if self.most is None else min(ring, self.most)))
 
+    def sides(self) -> tuple[float, float]:
+        """Clocks of a stage that the producer and the consumer warps take by their own work."""
+        producers, consumers = (warps * max(1, self.resident) for warps in (self.producer_warps, self.consumer_warps))
+        return self.producer_work / max(1, producers), self.consumer_work / max(1, consumers)
+
     def split(self, device: Device) -> tuple[int, int]:
         """Producer and consumer warps that the work asks for; as many as planned where no warp does the computing.
 
         Each side gets what keeps the pace that hardware and DRAM set. Where the warps of the plan are too few for both,
         they are dealt out in proportion to the work.
         """
-        pace = self.bound(device) * max(1, self.resident)
+        pace = self.hardware(device) * max(1, self.resident)
         warps = self.producer_warps + self.consumer_warps
         work = self.producer_work + self.consumer_work
         if self.producer_work and self.consumer_work and (not pace or work / pace > warps):

@@ -22,6 +22,8 @@ _OFF = 1.2
 _LAUNCH = 0.5
 #: By which factor phases differ, where even complete overlap gains a tenth at most.
 _TENFOLD = 10
+#: From which factor on one side's own work is that of the short side.
+_SHORT = 1.2
 #: A part of the SMs' time that the last round leaves idle, from which on it is worth saying.
 _IDLE = 0.1
 
@@ -51,10 +53,20 @@ def _why_not(a: Advice, phases: Phases, without: Alternative, device: Device) ->
         gain = without.seconds / deeper.seconds - 1
         told = f"gains {gain:.0%}" if gain >= WORTH else f"takes as long as {_buffers(without)} that all warps load"
         return f" with {_stages(phases.stages)}, too few to hide a load: with {deeper.name} it {told}"
+    producers, consumers = phases.sides()
+    least, most = sorted((producers, consumers))
+    if phases.pace is not None and least and most >= _SHORT * least and most > phases.hardware(device):
+        short, other = ("producer", "consumer") if producers > consumers else ("consumer", "producer")
+        warps = {"producer": phases.producer_warps, "consumer": phases.consumer_warps}
+        few = f"{warps[short]} {short} warp" + ("s are" if warps[short] > 1 else " is")
+        told = f"{few} the short side: a stage takes {most:.0f} clocks of theirs"
+        return f": {told}, and {least:.0f} of the other side's, {warps[other]} {other} warp{'s' * (warps[other] > 1)}"
     (load, _), (compute, _) = largest(a.load), largest(a.compute)
     if max(load, compute) >= _TENFOLD * min(load, compute):
         slow, fast = ("loading", "computing") if load > compute else ("computing", "loading")
         return f": phases differ {_times(load, compute):.0f}-fold: {slow} takes nearly all the time, {fast} would idle"
+    if phases.without and without.resident > phases.resident:
+        return f": {without.resident} CTAs per SM whose warps all do the same take {time_text(without.seconds)}"
     if without.resident > phases.resident:
         lost, more = without.resident - phases.resident, phases.stages - without.buffers
         cost = f"; {_more(more, phases)} cost {lost} of them" if more else ""
@@ -99,7 +111,7 @@ def _warps(a: Advice, phases: Phases) -> str:
 
 
 def _ring(a: Advice, phases: Phases, device: Device) -> str:
-    waits = time_text(phases.latency / device.hertz)
+    waits = time_text(phases.latency / phases.clock(device))
     ctas = f" in each of {phases.resident} CTAs of an SM" if phases.resident > 1 else ""
     if a.needed_stages is None:
         return (
@@ -119,7 +131,7 @@ def _residency(a: Advice, phases: Phases) -> Iterator[str]:
     ctas = min(a.rooms.values(), default=phases.resident)
     yield f"{ctas} CTA{'' if ctas == 1 else 's'} per SM (allowed by {allowed})"
     one = next((way for way in a.alternatives if not way.specialised), None)
-    if one is not None and one.resident > phases.resident:
+    if one is not None and one.resident > phases.resident and not phases.without:
         lost = one.resident - phases.resident
         cost = f"{_more(phases.stages - 1, phases)} cost {lost} resident CTA{'s' if lost > 1 else ''}"
         yield f"{cost}: {phases.resident} per SM, and {one.resident} with one buffer and no producers"

@@ -2,6 +2,7 @@
 
 from warpwright import archs
 from warpwright.families.planning import Target, always
+from warpwright.families.sgemm.sm_90a.phases import phases
 from warpwright.families.sgemm.sm_90a.planner import plan, resolved
 from warpwright.families.sgemm.sm_90a.prediction import predict
 from warpwright.families.sgemm.sm_90a.rules import RULES
@@ -10,5 +11,13 @@ from warpwright.families.sgemm.sm_90a.words import words
 __all__ = ["SM90A"]
 
 SM90A = Target(
-    archs.SM90A, "sgemm/sm_90a/kernel.py.j2", tuple(RULES.rules), plan, words, predict, resolved, instrumented=always
+    archs.SM90A,
+    "sgemm/sm_90a/kernel.py.j2",
+    tuple(RULES.rules),
+    plan,
+    words,
+    predict,
+    resolved,
+    phases,
+    instrumented=always,
 )
