@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.diagnosis.written import Written
 from tests.emulate.plans import gemm_plan
 from warpwright.diagnosis.figures import Figures, figures_of
-from warpwright.diagnosis.spans import trace_of
+from warpwright.diagnosis.report import Report
+from warpwright.diagnosis.spans import Trace, trace_of
+from warpwright.diagnosis.timeline import excerpt, perfetto
 from warpwright.plan.types import Plan
 
 CONSUMERS, PRODUCER = range(8), 8
@@ -63,6 +67,39 @@ def test_loads_run_ahead_of_computing(plan: Plan) -> None:
     assert found.stalls["consumer 0"]["ab_full"] < 0.1
     assert sum(part for level, part in found.lead.items() if level >= 2) > 0.9
     assert found.mean_lead > 2
+
+
+def test_figures_of_a_slow_twin_are_told_as_its_own(plan: Plan) -> None:
+    """They stand behind what the marks cost, also as data."""
+    written = Written(plan)
+    written.stamp(PRODUCER, 0, AB_WAIT=0, AB_GOT=0, AB_DONE=0)
+    for warp in CONSUMERS:
+        written.stamp(warp, 0, AB_WAIT=0, AB_GOT=600, AB_DONE=1000, AB_RELEASED=1000)
+    found = figures(plan, written)
+    slow = Report("v", "p", "measured", "ended", "gpu", figures=found, slowdown=1.8)
+    assert list(slow.lines())[1].startswith("  the twin takes 1.80 x its kernel: what follows is of the twin")
+    assert slow.data()["slowdown"] == 1.8
+    close = replace(slow, slowdown=1.04)
+    assert not any("what follows" in line for line in close.lines())
+
+
+def test_an_excerpt_is_a_stretch_around_the_first_epilogue(plan: Plan) -> None:
+    written = Written(plan)
+    for n in range(ROUNDS):
+        written.stamp(PRODUCER, n, AB_WAIT=100 * n, AB_GOT=100 * n, AB_DONE=100 * n)
+        for warp in CONSUMERS:
+            written.stamp(warp, n, AB_WAIT=100 * n, AB_GOT=100 * n + 90, AB_DONE=100 * n + 100)
+            written.stamp(warp, n, AB_RELEASED=100 * n + 100)
+    written.stamp(0, 20, EPILOGUE=2000, STORED=2050)
+    trace = trace_of(plan.main, written.marks)
+    found = excerpt(trace, 400)
+    assert {span.warp for span in found.spans} == {0, 4, PRODUCER}  # of each role one
+    assert min(span.end for span in found.spans) > 1850
+    assert max(span.start for span in found.spans) < 2250
+    assert any(span.kind == "store" for span in found.spans)
+    events = perfetto(found, "v", "measured on a GPU", "64x64")
+    assert events["otherData"]["problem"] == "64x64"
+    assert excerpt(Trace(0, (), ()), 400).spans == ()
 
 
 def test_nothing_is_made_of_no_stamps(plan: Plan) -> None:

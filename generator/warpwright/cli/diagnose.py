@@ -42,6 +42,9 @@ def diagnose(
     modelled: Annotated[
         bool, typer.Option("--modelled", help="By the emulator alone, also where there is a GPU.")
     ] = False,
+    counters: Annotated[
+        bool, typer.Option("--counters/--no-counters", help="On a GPU: also what Nsight Compute counts (ncu).")
+    ] = True,
     out: OutOption = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
@@ -64,10 +67,12 @@ def diagnose(
         check_picture(file_to_write(picture))
     plan, name, source = _kernel(target, out)
     with scratch.folder("twin") as folder:
-        found = diagnose_plan(plan, name, Path(folder), problem, source, modelled)
+        found = diagnose_plan(plan, name, Path(folder), problem, source, modelled, counters)
     report = found.report
     if trace is not None:
-        write_perfetto(trace, found.trace, name, report.source)
+        write_perfetto(
+            trace, found.trace, name, " on ".join(filter(None, (report.source, report.device))), report.problem
+        )
     if picture is not None:
         draw(picture, found.trace, f"{name}, {report.problem}, {report.source}: {report.status}")
     if as_json:

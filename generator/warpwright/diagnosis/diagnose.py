@@ -12,6 +12,7 @@ from warpwright.device.marks import STAMPED, instrumented
 from warpwright.diagnosis.measured import diagnose_measured
 from warpwright.diagnosis.merge import merged
 from warpwright.diagnosis.modelled import diagnose_modelled, extents
+from warpwright.diagnosis.profiled import find_profiler, profiled
 from warpwright.diagnosis.report import Report
 from warpwright.diagnosis.spans import Trace, trace_of
 from warpwright.diagnosis.twin import build_twin, compile_into, twin_source
@@ -35,11 +36,18 @@ class Diagnosis:
 
 
 def diagnose_plan(
-    plan: Plan, name: str, folder: Path, problem: str = "", edited: str = "", modelled: bool = True
+    plan: Plan,
+    name: str,
+    folder: Path,
+    problem: str = "",
+    edited: str = "",
+    modelled: bool = True,
+    counters: bool = True,
 ) -> Diagnosis:
     """Diagnose the kernel of a legal plan, or `edited`, its source as a person has changed it; builds in `folder`.
 
-    On a GPU where there is one, unless `modelled`; the twin is emulated before. UserError where it has no twin, the
+    On a GPU where there is one, unless `modelled`; the twin is emulated before, and with `counters` Nsight Compute is
+    put around the kernel itself, where it ends. UserError where it has no twin, the
     twin does not compile, or the problem is none; EmulatorError, PtxError where it cannot be emulated;
     DeviceUnavailableError where there is no GPU after all.
     """
@@ -58,9 +66,20 @@ def diagnose_plan(
         report, trace = diagnose_measured(
             plan, name, twin.folder, sizes, supervisor, quiet=folder / "quiet", plain=folder / "plain"
         )
+    if counters and report.status in ("ended", "wrong"):
+        report = _counted(report, plan, folder / "plain", sizes)
     verdict = f", {first.figures.verdict}" if first.figures else ""
     text = f"the emulator, on its case {first.problem}, calls the twin {_CALLED[first.status]}{verdict}"
     return Diagnosis(replace(report, remarks=(*report.remarks, text)), trace)
+
+
+def _counted(report: Report, plan: Plan, kernel: Path, sizes: tuple[tuple[str, int], ...]) -> Report:
+    """The report with what Nsight Compute counts, or with a sentence that says why it counts nothing."""
+    profiler = find_profiler()
+    told = profiled(kernel, plan.main.name, sizes, profiler) if profiler else "no ncu on this host: no counters"
+    if isinstance(told, str):
+        return replace(report, remarks=(*report.remarks, told))
+    return replace(report, counters=told)
 
 
 def _sizes(plan: Plan, asked: str) -> tuple[tuple[str, int], ...]:

@@ -28,8 +28,6 @@ __all__ = ["LIMIT", "diagnose_measured", "marks_of", "report_of"]
 LIMIT = 10.0
 #: Seconds beyond those of a launch that its process may take to say something.
 _SLACK = 20.0
-#: How much slower than its kernel a twin may be for its figures to be taken for the kernel's.
-_DEAR = 1.25
 
 
 def diagnose_measured(
@@ -71,20 +69,19 @@ def report_of(plan: Plan, name: str, problem: str, outcome: Outcome, device: Map
     status = "hang" if outcome.status == "hang" else outcome.status or ("ended" if right else "wrong")
     hang = None if status == "ended" else hang_of(kernel, marks)
     trace = trace_of(kernel, marks)
-    return Report(name, problem, "measured", status, gpu, hang, figures_of(trace), found, _cost(told)), trace
+    figures = figures_of(trace)
+    slowdown, cost = _cost(told)
+    return Report(name, problem, "measured", status, gpu, hang, figures, found, cost, slowdown), trace
 
 
-def _cost(told: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the marks cost: figures of a twin that is much slower than its kernel are its own."""
+def _cost(told: Mapping[str, Any]) -> tuple[float | None, tuple[str, ...]]:
+    """What the marks cost, as a ratio and in words; without the kernel's own time, in words alone."""
     twin, plain = told.get("microseconds"), told.get("plain_microseconds")
     if not twin:
-        return ()
+        return None, ()
     if not plain:
-        return (f"the twin takes {twin:g} us; beside the kernel's own time, that is what its marks cost",)
-    text = f"the twin takes {twin:g} us, the kernel {plain:g}"
-    if twin > _DEAR * plain:
-        text += ": its marks slow it down so much that the figures above are the twin's, and may not be the kernel's"
-    return (text,)
+        return None, (f"the twin takes {twin:g} us; beside the kernel's own time, that is what its marks cost",)
+    return twin / plain, (f"the twin takes {twin:g} us, the kernel {plain:g}: {twin / plain:.2f} x as long",)
 
 
 def marks_of(plan: Plan, told: Mapping[str, Any]) -> Marks:

@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from warpwright.diagnosis.counters import Counters
 from warpwright.diagnosis.figures import Figures
 from warpwright.diagnosis.hang import Hang
 
-__all__ = ["Report"]
+__all__ = ["DEAR", "Report"]
+
+#: How many times as long as its kernel a twin may take for its figures to be taken for the kernel's.
+DEAR = 1.1
 
 
 @dataclass(frozen=True)
@@ -18,7 +22,8 @@ class Report:
 
     source: `modelled` (the emulator) or `measured` (a GPU, in `device`). status: `ended`, `wrong` (it ended with wrong
     numbers, or was stopped for what it did), `hang`, or what else ended it (`crash`, `launch_failed`, `not_run`).
-    found: what else was found, in words.
+    found: what else was found, in words. slowdown: how many times as long as its kernel the twin takes, where both were
+    timed. counters: of Nsight Compute, of the kernel itself.
     """
 
     variant: str
@@ -30,6 +35,8 @@ class Report:
     figures: Figures | None = None
     found: tuple[str, ...] = ()
     remarks: tuple[str, ...] = field(default=())
+    slowdown: float | None = None
+    counters: Counters | None = None
 
     def lines(self) -> Iterator[str]:
         """The report as text, a line each."""
@@ -42,7 +49,9 @@ class Report:
         for text in self.found:
             yield from (f"  {line}" for line in text.splitlines())
         if self.figures:
-            yield from _figures(self.figures)
+            yield from _figures(self.figures, self.slowdown or 0)
+        for line in self.counters.lines() if self.counters else ():
+            yield f"  {line}"
         for remark in self.remarks:
             yield f"  {remark}"
 
@@ -70,7 +79,9 @@ def _hang(hang: Hang) -> Iterator[str]:
             yield f"          {standing}"
 
 
-def _figures(f: Figures) -> Iterator[str]:
+def _figures(f: Figures, slowdown: float) -> Iterator[str]:
+    if slowdown > DEAR:
+        yield f"  the twin takes {slowdown:.2f} x its kernel: what follows is of the twin, not of the kernel"
     yield f"  {f.verdict}: {f.why}"
     yield (
         f"  of {f.clocks:,} clocks in {f.rounds} rounds: loads and compute together {f.both:.0%}, loads alone"

@@ -9,17 +9,32 @@ from warpwright.canonical import canonical_json
 from warpwright.diagnosis.spans import Trace
 from warpwright.record.atomic import write_text
 
-__all__ = ["perfetto", "write_perfetto"]
+__all__ = ["excerpt", "perfetto", "write_perfetto"]
 
 _WARPS, _COMPUTE, _LOADS = 1, 2, 3
 
 
-def write_perfetto(path: Path, trace: Trace, label: str, source: str) -> None:
+def write_perfetto(path: Path, trace: Trace, label: str, source: str, problem: str = "") -> None:
     """Write a trace's timeline. OSError where `path` cannot be written."""
-    write_text(path, canonical_json(perfetto(trace, label, source)) + "\n")
+    write_text(path, canonical_json(perfetto(trace, label, source, problem)) + "\n")
 
 
-def perfetto(trace: Trace, label: str, source: str) -> dict[str, Any]:
+def excerpt(trace: Trace, clocks: int) -> Trace:
+    """Return so many clocks of a trace, with the end of its first epilogue in their middle where there is one, and of
+    each role its first warp alone: what is small enough to be kept, and seen at once."""
+    first: dict[str, int] = {}
+    for span in trace.spans:
+        first[span.role] = min(first.get(span.role, span.warp), span.warp)
+    start = min((span.start for span in trace.spans), default=0)
+    last = max((span.end for span in trace.spans), default=0)
+    stored = [span.end for span in trace.spans if span.kind == "store"]
+    begin = max(start, min(min(stored, default=start) - clocks // 2, last - clocks))
+    inside = (span for span in trace.spans if span.end > begin and span.start < begin + clocks)
+    kept = (span for span in inside if span.kind == "load" or span.warp == first[span.role])
+    return Trace(trace.cta, tuple(kept), trace.rings)
+
+
+def perfetto(trace: Trace, label: str, source: str, problem: str = "") -> dict[str, Any]:
     """Return a trace's events; `source` says whose clocks these are. One clock is shown as one microsecond."""
     start = min((span.start for span in trace.spans), default=0)
     events: list[dict[str, Any]] = [
@@ -39,5 +54,5 @@ def perfetto(trace: Trace, label: str, source: str) -> dict[str, Any]:
         name = span.what if span.kind == "store" else f"{span.kind} {span.what}"
         times = {"ts": span.start - start, "dur": span.end - span.start}
         events.append({"name": name, "cat": span.kind, "ph": "X", **place, **times, "args": {"round": span.round}})
-    other = {"kernel": label, "unit": f"1 us is one clock ({source})", "cta": str(trace.cta)}
+    other = {"kernel": label, "unit": f"1 us is one clock ({source})", "cta": str(trace.cta), "problem": problem}
     return {"traceEvents": events, "otherData": other}

@@ -1,0 +1,116 @@
+"""Nsight Compute's table, and a profiler that does what it likes: counters, or one sentence.
+
+`data/ncu_gemm_h200.csv` is what ncu 2025.3.1 wrote on an H200 (driver 580.159.04) of quickstart's 128x256x64 kernel in
+clusters of two at 4096^3, with the options of `profiled`; of its 410 columns some forty are kept, as they were.
+"""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from warpwright.diagnosis.counters import METRICS, Counters, CountersError, read_counters
+from warpwright.diagnosis.profiled import find_profiler, profiled
+from warpwright.diagnosis.report import Report
+
+TABLE = Path(__file__).with_name("data") / "ncu_gemm_h200.csv"
+SIZES = (("M", 64), ("N", 64))
+
+
+def test_a_real_table() -> None:
+    found = read_counters(TABLE.read_text())
+    assert found.microseconds == pytest.approx(208.064)
+    assert found.pipes["tensor cores"] == pytest.approx(0.8468)
+    assert (found.pipes["FMA"], found.pipes["ALU"], found.pipes["TMA"]) == pytest.approx((0.0079, 0.0447, 0.0021))
+    assert (found.memory["DRAM"], found.memory["L2"]) == pytest.approx((0.1777, 0.7233))
+    assert found.issue == pytest.approx(0.1154)
+    assert sum(found.stalls.values()) == pytest.approx(1)
+    worst = sorted(found.stalls, key=lambda reason: -found.stalls[reason])
+    assert worst[:3] == ["long_scoreboard", "wait", "barrier"]
+    assert found.stalls["long_scoreboard"] == pytest.approx(12.18 / 19.64, abs=0.01)
+    text = "\n".join(Report("v", "p", "measured", "ended", counters=found).lines())
+    assert "of the kernel itself (208.1 us under it)" in text
+    assert "tensor cores 85%" in text
+    assert (
+        "62% long_scoreboard (memory, or an mbarrier), 14% wait (a fixed latency), 11% barrier (other threads)" in text
+    )
+
+
+def test_units_and_the_last_launch() -> None:
+    head = '"Kernel Name","gpu__time_duration.sum"\n"","us"\n"k","1,000.5"\n'
+    assert read_counters(head).microseconds == 1000.5
+    assert read_counters(head + '"k","7"\n').microseconds == 7
+    assert read_counters(head.replace('"us"', '"ms"')).microseconds == 1000500
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "==ERROR== nothing\n",
+        '"a","b"\n"",""\n',
+        '"a","b"\n"","us"\n"1"\n',
+        '"gpu__time_duration.sum"\n"us"\n"n/a"\n',
+        '"gpu__time_duration.sum"\n"parsec"\n"1"\n',
+    ],
+)
+def test_what_is_no_table(text: str) -> None:
+    with pytest.raises(CountersError):
+        read_counters(text)
+
+
+@pytest.fixture
+def profiler(tmp_path: Path) -> Path:
+    """A file to be made an ncu."""
+    return tmp_path / "ncu"
+
+
+def _acts(path: Path, body: str) -> str:
+    path.write_text(f"#!{sys.executable}\nimport sys, time\n{body}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_what_it_counts_is_read(profiler: Path, tmp_path: Path) -> None:
+    body = f"print(open({str(TABLE)!r}).read()); open({str(tmp_path / 'asked')!r}, 'w').write('\\n'.join(sys.argv))"
+    found = profiled(tmp_path, "gemm_kernel", SIZES, _acts(profiler, body))
+    assert isinstance(found, Counters)
+    asked = (tmp_path / "asked").read_text().split("\n")
+    assert asked[asked.index("--kernel-name") + 1] == "regex:gemm_kernel"
+    assert asked[asked.index("--metrics") + 1] == ",".join(METRICS)
+    assert asked[asked.index("--launch-skip") + 1] == "2"  # of three launches
+    assert asked[-4:] == ["warpwright.device.solo", str(tmp_path), "M=64", "N=64"]
+
+
+def test_counters_that_are_forbidden(profiler: Path, tmp_path: Path) -> None:
+    said = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters"
+    told = profiled(tmp_path, "k", SIZES, _acts(profiler, f"print({said!r}); sys.exit(1)"))
+    assert isinstance(told, str)
+    assert "may not read this GPU's counters (ERR_NVGPUCTRPERM)" in told
+    assert "NVreg_RestrictProfilingToAdminUsers=0" in told
+
+
+def test_a_profiler_that_fails_hangs_or_is_none(profiler: Path, tmp_path: Path) -> None:
+    told = profiled(tmp_path, "k", SIZES, _acts(profiler, "print('No kernels were profiled'); sys.exit(9)"))
+    assert told == (
+        "Nsight Compute counted nothing: no launch of the kernel is in its table"
+        " (exit code 9; its last words: No kernels were profiled)"
+    )
+    told = profiled(tmp_path, "k", SIZES, _acts(profiler, "time.sleep(60)"), seconds=0.3)
+    assert told == "Nsight Compute said nothing for 0.3 s and was ended"
+    told = profiled(tmp_path, "k", SIZES, str(tmp_path / "none"))
+    assert isinstance(told, str)
+    assert told.startswith("Nsight Compute cannot be run: ")
+
+
+def test_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_profiler(tmp_path) == ""
+    place = tmp_path / "opt" / "nvidia" / "nsight-compute" / "2025.3.1"
+    place.mkdir(parents=True)
+    (place / "ncu").touch()
+    assert find_profiler(tmp_path) == str(place / "ncu")
+    assert find_profiler(Path(_acts(tmp_path / "ncu", "")).parent) == str(tmp_path / "ncu")
