@@ -13,9 +13,10 @@ import pytest
 from tests.device.doubles import ROOT
 from tests.device.plans import make_folder, make_plan
 from warpwright.device import contest
-from warpwright.device.bench import Timing, bench, samples_of, summary
+from warpwright.device.bench import Timing, bench, summary
 from warpwright.device.coverage import left_out
 from warpwright.device.cuda_timer import CudaTimer
+from warpwright.device.peers import samples_of
 from warpwright.device.supervise import Supervisor
 from warpwright.device.variant import load_variant
 from warpwright.families import workload

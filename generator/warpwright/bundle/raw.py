@@ -18,6 +18,7 @@ from pydantic import ConfigDict, Field
 
 from warpwright.device import bench, compare, validate
 from warpwright.device.coverage import STANDARD, asked_problems, checked, compared_problems, needed_bytes
+from warpwright.device.peers import AGAIN, peers_in, samples_of
 from warpwright.device.problem import Problem
 from warpwright.families import workload
 from warpwright.frozen import Frozen
@@ -34,8 +35,6 @@ __all__ = ["NOT_RUN", "check_against", "check_header", "check_result", "is_older
 NOT_RUN = "not_run"
 #: Bytes that every GPU has: a problem that takes less is not skipped for want of memory, the one reason there is.
 _ALWAYS_THERE = 2**28
-#: Samples of the vendor's second part, which earlier versions did not keep.
-_AGAIN = bench.samples_of(0)[2]
 #: Seconds by which the clocks of two machines may be apart.
 _CLOCKS_APART = 86_400
 _Head = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
@@ -182,9 +181,9 @@ def _check_timed(found: Any) -> None:
     check_figures(bench.METHOD, found.status, {"problems": [found.figures]})
     if found.figures["problem"] != found.problem:
         raise SchemaError("figures.problem", found.figures["problem"], f"the result is for {found.problem}")
-    peers = [bench.samples_of(number) for number, peer in enumerate(bench.peers_in(found.figures)) if peer]
+    peers = [samples_of(number) for number, peer in enumerate(peers_in(found.figures)) if peer]
     known = {"cold_us", "sustained_us", *(name for names in peers for name in names)}
-    if not known - {_AGAIN} <= set(found.samples) <= known:
+    if not known - {AGAIN} <= set(found.samples) <= known:
         raise SchemaError("samples", sorted(found.samples), f"it has {', '.join(sorted(known))}")
     for name, samples in found.samples.items():
         if not samples and "sustained" not in name:
@@ -272,10 +271,10 @@ def _known(value: Mapping[str, Any], plan: Plan) -> dict[str, Problem]:
 def _timing(value: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     """What the samples come to; a noise that earlier versions kept no samples of is taken as it is told."""
     told, samples = value["figures"], value["samples"]
-    peer, names = told.get("peer"), [peer["name"] if peer else "" for peer in bench.peers_in(told)]
-    kept = {_AGAIN: samples["peer_cold_us"], **samples} if peer else samples
+    peer, names = told.get("peer"), [peer["name"] if peer else "" for peer in peers_in(told)]
+    kept = {AGAIN: samples["peer_cold_us"], **samples} if peer else samples
     due = bench.figures(plan, value["problem"], kept, told["clocks"], names, told.get("shared", ""))
-    if peer is None or _AGAIN in samples:
+    if peer is None or AGAIN in samples:
         return due
     off, noise = abs(due["peer"]["ratio"] - 1), peer["noise"]
     near = abs(off - noise) < 2e-4  # both are rounded: either may have been

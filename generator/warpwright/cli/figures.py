@@ -57,7 +57,7 @@ def _comparison(name: str, case: Mapping[str, Any]) -> str:
 
 
 def _timing(figures: Mapping[str, Any], modes: Sequence[str]) -> str:
-    from warpwright.device.bench import peers_in
+    from warpwright.device.peers import peers_in
 
     cold, peers = figures["cold_us"], [peer for peer in peers_in(figures) if peer]
     against = "".join(f", {p['ratio']:.3f} of {p['name']}" + (" (a tie)" if p["tie"] else "") for p in peers)

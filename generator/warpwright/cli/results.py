@@ -65,7 +65,7 @@ def timings(judgement: Judgement) -> list[dict[str, Any]]:
     """Return the measured times of a variant that is correct: per problem, seconds (median, and percentiles), speed,
     vendor ratio, all that it was timed beside, where and on which GPU they were measured, and, of those that compare
     with nothing, why: others may have been there."""
-    from warpwright.device.bench import peers_in
+    from warpwright.device.peers import peers_in
 
     if judgement.status != "correct":
         return []

@@ -126,11 +126,11 @@ def bench(
     out: OutOption = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
-    """Time validated variants beside the vendor library and what else the family names (torch.compile, a copy).
+    """Time validated variants beside the vendor library.
 
-    Prints median, 95th and 99th percentile of each, and how it stands to every other. Only what is correct on a GPU is
-    timed. Exit code: 0 every legal variant is correct and timed, 1 some is not,
-    2 there is no usable GPU.
+    And beside what else their family names (torch.compile, a plain copy). Prints median, 95th and 99th percentile of
+    each, and how it stands to every other. Only what is correct on a GPU is timed.
+    Exit code: 0 every legal variant is correct and timed, 1 some is not, 2 there is no usable GPU.
     """
     _on_gpu(config, "bench", again, only, out, as_json)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from warpwright.device.contest import peer_contestant
 from warpwright.device.coverage import beyond
+from warpwright.device.peers import samples_of
 from warpwright.device.problem import sizes_of
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.variant import Variant
@@ -21,7 +22,7 @@ from warpwright.families.running import Work
 from warpwright.plan.types import Plan
 from warpwright.protocols import current
 
-__all__ = ["METHOD", "PROTOCOL", "Timing", "bench", "figures", "peers_in", "samples_of", "summary"]
+__all__ = ["METHOD", "PROTOCOL", "Timing", "bench", "figures", "summary"]
 
 METHOD = "benchmarked"
 PROTOCOL = current(METHOD)
@@ -97,17 +98,6 @@ def _results(
             kept |= {cold: first["cold_us"], sustained: first["sustained_us"], second: again["cold_us"]}
         told = figures(variant.plan, problem, kept, measured["clocks"], peers, measured["shared"])
         yield _result(variant, problem, "correct", "", told, kept, device)
-
-
-def samples_of(number: int) -> tuple[str, str, str]:
-    """Return by what names the samples of a peer are kept: cold, sustained, and those of its second part."""
-    prefix = "peer" if number == 0 else f"peer{number + 1}"
-    return f"{prefix}_cold_us", f"{prefix}_sustained_us", f"{prefix}_again_us"
-
-
-def peers_in(told: Mapping[str, Any]) -> list[Mapping[str, Any] | None]:
-    """Return what figures say of each peer, in the order of `samples_of`; None where nobody does the same."""
-    return [told.get("peer"), *(told.get("further_peers") or ())]
 
 
 def figures(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from warpwright.canonical import canonical_json
-from warpwright.device.bench import peers_in
+from warpwright.device.peers import peers_in
 from warpwright.device.problem import size_text
 from warpwright.plan.types import Plan
 
