@@ -24,6 +24,8 @@ class DataHook(BuildHookInterface):  # type: ignore[type-arg]
             build_data["force_include"][str(path)] = f"warpwright/_data/{path.relative_to(top).as_posix()}"
         ledger = top / "out" / "ledger"
         for path in ledger.glob("*.jsonl"):
-            for found in (path, ledger / "raw" / path.name):
+            for found in (path, ledger / "raw" / path.name, ledger / "contrast" / path.name):
                 if found.is_file():
                     build_data["force_include"][str(found)] = f"warpwright/_data/{found.relative_to(top / 'out')}"
+        for path in (ledger / "timelines").glob("*.json"):
+            build_data["force_include"][str(path)] = f"warpwright/_data/{path.relative_to(top / 'out')}"

@@ -128,10 +128,11 @@ def test_a_measured_timeline_stands_below_the_modelled_one() -> None:
 def test_two_kernels_stand_beside_the_steps() -> None:
     cuts = (Cut(1, 10e-6, 14e-6, 15e-6, 14e-6, 1e-6), Cut(2, 11e-6, 16e-6, 13e-6, 12e-6, 2e-6))
     beside = Contrast({"m": 64}, "GPU", "reads", "makes", 4e-6, 10e-6, cuts)
-    assert (beside.best.chunks, beside.hidden, beside.best.gain) == (2, 0.5, pytest.approx(4 / 3))
+    assert (beside.best.chunks, beside.best.gain) == (2, pytest.approx(4 / 3))
+    assert beside.words == "14.3% less than both whole, one after the other"
     text = written(beside=beside)
     assert "makes converts the first operand" in text
-    assert "hide\n50 % of what" in text
+    assert "2 chunks, 12.0 us: 14.3% less than both whole" in text
     assert (
         "<td>2</td><td>11.0 us</td><td>16.0 us</td><td>13.0 us</td><td>12.0 us</td><td>1.333</td><td>1.200</td>" in text
     )

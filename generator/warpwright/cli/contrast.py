@@ -107,6 +107,7 @@ def print_contrast(found: Contrast) -> None:
     print_table(columns, rows, right=columns)
     say(
         f"the same work as two kernels: {found.maker} makes what {found.reader} reads, chunk by chunk; alone it takes "
-        f"{format_seconds(found.maker_seconds)}. The best pipeline of the two hides {found.hidden:.0%} of what it adds"
+        f"{format_seconds(found.maker_seconds)}. Side by side they take, in {found.best.chunks} chunks, "
+        f"{format_seconds(found.best.best)}: {found.words}"
         + (f" (shared GPU: {found.shared})" if found.shared else f" ({found.gpu})")
     )

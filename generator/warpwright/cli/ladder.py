@@ -118,10 +118,12 @@ def ladder(
 
 def _timeline(variant: Variant, out: Path) -> Measured | None:
     """The measured timeline of a variant: its own, which `diagnose --trace` wrote into its folder, or the committed."""
+    from warpwright import resources
     from warpwright.record.strict import parse_json
     from warpwright.steps import measured
 
-    for path in (variant.folder.path / TIMELINE_FILE, out / "ledger" / "timelines" / f"{variant.name}.json"):
+    committed = Path("timelines") / f"{variant.name}.json"
+    for path in (variant.folder.path / TIMELINE_FILE, out / "ledger" / committed, resources.ledger() / committed):
         try:
             return measured(parse_json(path.read_text(encoding="utf-8")), variant.name)
         except FileNotFoundError:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warpwright import families
+from warpwright import families, resources
 from warpwright.bundle.contrast import FILE, check_contrast
 from warpwright.canonical import digest, plain
 from warpwright.device.contrast import Asked
@@ -65,7 +65,8 @@ def known(exploration: Exploration, reader: Variant) -> Mapping[str, Any] | None
     """
     own = read_json(reader.folder.path / FILE)
     found: Mapping[str, Any] | None
-    for found in (own, *reversed(_committed(committed_path(exploration.out, exploration.spec.name)))):
+    name, shipped = exploration.spec.name, resources.ledger().parent
+    for found in (own, *(each for out in (exploration.out, shipped) for each in _committed(committed_path(out, name)))):
         if found and _holds(found, reader):
             return found
     return None

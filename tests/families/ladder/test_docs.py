@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.families.ladder.points import RUNGS, legal
 from warpwright.cli.results import format_seconds
 from warpwright.families import target
 from warpwright.families.ladder.rungs import RUNGS as NAMED
+from warpwright.steps import contrast
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "ladder.md"
@@ -46,15 +50,27 @@ def rows() -> list[str]:
     return found
 
 
-def test_the_table_is_what_ledger_and_model_say() -> None:
+def beside() -> list[str]:
+    """What the committed measurement of two kernels on two streams comes to, a row per number of chunks."""
+    (line,) = (ROOT / "out" / "ledger" / "contrast" / "ladder_sm90.jsonl").read_text().splitlines()
+    found = contrast(json.loads(line))
+    return [
+        f"| {cut.chunks} | "
+        + " | ".join(format_seconds(each) for each in (cut.reader, cut.one_stream, cut.two_streams, cut.narrow))
+        + f" | {cut.gain:.2f} | {cut.best / found.whole:.2f} |"
+        for cut in found.cuts
+    ]
+
+
+@pytest.mark.parametrize(("first", "due"), [("rung", rows), ("chunks", beside)])
+def test_the_tables_are_what_ledger_and_model_say(first: str, due: Callable[[], list[str]]) -> None:
     text = PAGE.read_text()
-    told = re.findall(r"^\| \d+ \| .* \|$", text, re.MULTILINE)
+    table = re.search(rf"(\| {first} \| .*\n\|(?:---\|)+\n)((?:\| .*\n)*)", text)
+    assert table
     if UPDATE:
-        table = re.search(r"(\| rung \| .*\n\|(?:---\|)+\n)(?:\| .*\n)*", text)
-        assert table
-        PAGE.write_text(text[: table.end(1)] + "\n".join(rows()) + "\n" + text[table.end() :])
+        PAGE.write_text(text[: table.end(1)] + "\n".join(due()) + "\n" + text[table.end() :])
     else:
-        assert told == rows()
+        assert table[2].splitlines() == due()
 
 
 def test_what_roles_bring_is_a_third() -> None:
