@@ -67,6 +67,22 @@ def test_loads_run_ahead_of_computing(plan: Plan) -> None:
     assert found.stalls["consumer 0"]["ab_full"] < 0.1
     assert sum(part for level, part in found.lead.items() if level >= 2) > 0.9
     assert found.mean_lead > 2
+    assert found.seen
+
+
+def test_loads_that_nobody_waits_for_are_not_made_up(plan: Plan) -> None:
+    written = Written(plan)
+    for n in range(ROUNDS):
+        written.stamp(PRODUCER, n, AB_WAIT=500 * n - 900, AB_GOT=500 * n - 890, AB_DONE=500 * n - 880)
+        for warp in CONSUMERS:
+            written.stamp(
+                warp, n, AB_WAIT=500 * n, AB_GOT=500 * n + 20, AB_DONE=500 * n + 490, AB_RELEASED=500 * n + 490
+            )
+    found = figures(plan, written)
+    assert (found.seen, found.verdict) == (False, "balanced")
+    told = "\n".join(Report("v", "p", "measured", "ended", "gpu", figures=found).lines())
+    assert "nobody was seen to wait for a load" in told
+    assert "overlap: 0%" not in told
 
 
 def test_figures_of_a_slow_twin_are_told_as_its_own(plan: Plan) -> None:
@@ -76,6 +92,7 @@ def test_figures_of_a_slow_twin_are_told_as_its_own(plan: Plan) -> None:
     for warp in CONSUMERS:
         written.stamp(warp, 0, AB_WAIT=0, AB_GOT=600, AB_DONE=1000, AB_RELEASED=1000)
     found = figures(plan, written)
+    assert found.verdict == "too brief"  # of one round, whatever it is like
     slow = Report("v", "p", "measured", "ended", "gpu", figures=found, slowdown=1.8)
     assert list(slow.lines())[1].startswith("  the twin takes 1.80 x its kernel: what follows is of the twin")
     assert slow.data()["slowdown"] == 1.8

@@ -14,6 +14,12 @@ __all__ = ["Figures", "figures_of"]
 _TURNS = 0.15
 #: Part of the time in which more than one stage is in use, below which the ring does nothing.
 _DEEP = 0.1
+#: Rounds below which a CTA says nothing of overlap, and what is said then.
+_ENOUGH = 3
+_BRIEF = (
+    "too brief",
+    "a CTA has so few rounds that nothing can overlap in it; what others on its SM do is not seen here",
+)
 #: Part of the time that loads must take for it to matter when they do.
 _SEEN = 0.02
 #: Part of its time that a side must wait for the other one to be called the faster one.
@@ -28,7 +34,8 @@ class Figures:
     `compute` alone. overlap: of the shorter of loading and computing, what went on beside the other. deep: how long
     more than one stage was being loaded, full or read.
     stalls: by role and what it waits for. lead: by how many stages are loaded and not released, the part of the time;
-    `stages` is the ring's. verdict: lock-step, load-bound, compute-bound or balanced, and `why` in words.
+    `stages` is the ring's. verdict: lock-step, load-bound, compute-bound, balanced or too brief, and `why` in words.
+    seen: whether loads were on their way long enough to be seen.
     """
 
     clocks: int
@@ -44,6 +51,7 @@ class Figures:
     lead: Mapping[int, float]
     verdict: str
     why: str
+    seen: bool = True
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -71,8 +79,10 @@ def figures_of(trace: Trace) -> Figures | None:
     lead = _levels(ring.landed, ring.freed, first, last)
     used = _levels(ring.issued, ring.freed, first, last)
     deep = sum(part for level, part in used.items() if level > 1)
-    verdict, why = _verdict(overlap, stalls, lead, deep, ring, _length(loads) >= _SEEN * time)
     rounds = len(ring.freed)
+    verdict, why = (
+        _BRIEF if rounds < _ENOUGH else _verdict(overlap, stalls, lead, deep, ring, _length(loads) >= _SEEN * time)
+    )
     notes = () if rounds >= 4 * ring.stages else (
         f"only {rounds} rounds of a ring of {ring.stages} stages were seen: filling and draining it weigh in",
     )  # fmt: skip
@@ -90,6 +100,7 @@ def figures_of(trace: Trace) -> Figures | None:
         lead=lead,
         verdict=verdict,
         why=why,
+        seen=_length(loads) >= _SEEN * time,
         notes=notes,
     )
 
@@ -117,8 +128,9 @@ def _verdict(
     if for_loads >= _WAITS:
         room = f"; the producer waits {for_room:.0%} of it for room, so that all stages are on their way: the ring is"
         room += " too short for the latency of a load, or the memory delivers no more"
+        who = "its warps" if alone else "the consumers"
         return "load-bound", (
-            f"the consumers wait {for_loads:.0%} of the time for loads, and {low:.0%} of it at most one stage is full"
+            f"{who} wait {for_loads:.0%} of the time for loads, and {low:.0%} of it at most one stage is full"
             + room * (for_room >= _WAITS)
         )
     if alone:

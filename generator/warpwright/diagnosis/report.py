@@ -87,7 +87,10 @@ def _figures(f: Figures, slowdown: float) -> Iterator[str]:
         f"  of {f.clocks:,} clocks in {f.rounds} rounds: loads and compute together {f.both:.0%}, loads alone"
         f" {f.loads:.0%}, compute alone {f.compute:.0%}, neither {f.neither:.0%}"
     )
-    yield f"  overlap: {f.overlap:.0%} of the shorter of the two goes on beside the other"
+    if f.seen:
+        yield f"  overlap: {f.overlap:.0%} of the shorter of the two goes on beside the other"
+    else:
+        yield "  overlap: nobody was seen to wait for a load, so that how long loads take is not known"
     for role, waits in f.stalls.items():
         shares = ", ".join(f"{part:.0%} for {what}" for what, part in sorted(waits.items(), key=lambda w: -w[1]))
         yield f"  {role} waits {shares} of its time"
