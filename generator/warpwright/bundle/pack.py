@@ -40,8 +40,8 @@ _LAYOUT = {DESCRIPTION, LIBRARIES, OPERATIONS, RUNTIME, RUNTIME_FILE, VARIANTS, 
 @dataclass(frozen=True)
 class Packed:
     """A finished bundle: its folder, its variants, those left out and why, its size in bytes, and, where cases were
-    asked for, which variants have none and why. `kept` are files that lay in the bundle before it, such as results;
-    `edited` are variants whose source is a person's work."""
+    asked for, which variants have none and why; likewise twins. `kept` are files that lay in the bundle before it, such
+    as results; `edited` are variants whose source is a person's work."""
 
     directory: Path
     variants: tuple[str, ...]
@@ -50,6 +50,7 @@ class Packed:
     without_cases: Mapping[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
+    without_twins: Mapping[str, str] = field(default_factory=dict)
 
 
 def make_bundle(
@@ -62,6 +63,7 @@ def make_bundle(
     python: str = "3.12",
     wheel: Path | None = None,
     cases: Callable[[Sequence[Path], Path], Mapping[str, str]] | None = None,
+    twins: Callable[[Sequence[Path], Path], Mapping[str, str]] | None = None,
     beside: Sequence[Path] = (),
     contrast: Mapping[str, Any] | None = None,
 ) -> Packed:
@@ -75,7 +77,8 @@ def make_bundle(
     fetch it.
     `beside` are folders of built variants of other configurations; `contrast` says which two kernels are timed on two
     streams, and how (`device.contrast.of_bundle`).
-    `cases(folders, bundle)` adds cases of the emulator (`bundle.cases`) and says which variant has none.
+    `cases(folders, bundle)` adds cases of the emulator (`bundle.cases`), `twins` instrumented twins (`bundle.twins`):
+    each says which variant has none.
     Raises UserError when nothing can be packed or the directory is something else.
     """
     check_python(python)
@@ -98,6 +101,7 @@ def make_bundle(
                 edited.append(folder.name)
         _copy_operations(temporary / OPERATIONS)
         missing = cases(folders, temporary) if cases else {}
+        twinless = twins(folders, temporary) if twins else {}
         description = {
             "version": VERSION,
             "config": config_dir.name,
@@ -119,7 +123,8 @@ def make_bundle(
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return Packed(directory, tuple(folder.name for folder in folders), left_out, size, missing, kept, tuple(edited))
+    names = tuple(folder.name for folder in folders)
+    return Packed(directory, names, left_out, size, missing, kept, tuple(edited), twinless)
 
 
 def _choose(config_dir: Path, variants: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:

@@ -37,6 +37,9 @@ def bundle(
     cases: Annotated[
         bool, typer.Option("--cases", help="Also cases of the emulator, for the GPU to be compared with.")
     ] = False,
+    twins: Annotated[
+        bool, typer.Option("--twins", help="Also an instrumented twin of each, to be run there where a variant hangs.")
+    ] = False,
     jobs: JobsOption = None,
     only: OnlyOption = None,
     out: OutOption = Path("out"),
@@ -49,6 +52,7 @@ def bundle(
     from warpwright import pipeline
     from warpwright.bundle import make_bundle
     from warpwright.bundle.cases import write_cases
+    from warpwright.bundle.twins import write_twins
     from warpwright.cli.find import explore
 
     if directory is None:
@@ -65,7 +69,8 @@ def bundle(
             f"`warpwright run {exploration.typed}` first"
         )
     spec = exploration.spec
-    with progress("emulating cases", len(ready) if cases else 0) as step:
+    what = " and ".join(["emulating cases"] * cases + ["building twins"] * twins)
+    with progress(what, len(ready) * (cases + twins)) as step:
         packed = make_bundle(
             exploration.folder,
             ready,
@@ -75,6 +80,7 @@ def bundle(
             python=python,
             wheel=wheel,
             cases=(lambda folders, target: write_cases(folders, target, jobs, step)) if cases else None,
+            twins=(lambda folders, target: write_twins(folders, target, step)) if twins else None,
         )
     for name in packed.edited:
         say(f"edited by hand: {name}; its results count for this source alone, and enter no ledger", style="yellow")
@@ -84,6 +90,8 @@ def bundle(
         say(f"left out {name}: {why}", style="yellow")
     for name, why in packed.without_cases.items():
         say(f"no cases of {name}: {why}", style="yellow")
+    for name, why in packed.without_twins.items():
+        say(f"no twin of {name}: {why}", style="yellow")
     stuck = [variant.name for variant in exploration.legal if variant.folder.edited() and variant.name not in ready]
     if stuck:
         say(

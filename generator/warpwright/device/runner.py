@@ -21,6 +21,7 @@ from warpwright.device.results_file import ResultsFile
 from warpwright.device.summary import summary, timed
 from warpwright.device.supervise import DeviceUnavailableError, Supervisor
 from warpwright.device.variant import Variant
+from warpwright.diagnosis.hung import with_twin
 from warpwright.errors import UserError, VocabularyError
 
 __all__ = ["main"]
@@ -198,13 +199,15 @@ def _validate(
         names=(options.problems,),
         max_elements=options.max_elements,
     )
-    for number, result in enumerate(validate.validate(variants, supervisor, how), 1):
+    for number, verdict in enumerate(validate.validate(variants, supervisor, how), 1):
+        of = next(variant for variant in variants if variant.name == verdict["variant"])
+        result = with_twin(verdict, of.folder, of.plan, how.problems, supervisor)
         results.add(result)
         found.verdicts.append(result)
         figures = result["figures"]
         _say(
             f"[{number}/{len(variants)}] {result['variant']}: {result['status']} on {figures['correct']} problems, "
-            f"{figures['seconds']} s {result['diagnosis'][:300]}".rstrip()
+            f"{figures['seconds']} s {result['diagnosis'][:900]}".rstrip()
         )
 
 

@@ -46,11 +46,15 @@ def diagnose_measured(
 
     Raises DeviceUnavailableError where there is no device.
     """
-    device, limit = supervisor.start(), limit or LIMIT
-    supervisor.silence = max(supervisor.silence, limit + _SLACK)
+    device, limit, silence = supervisor.start(), limit or LIMIT, supervisor.silence
     request = {"do": "watch", "folder": str(folder.resolve()), "sizes": [list(each) for each in sizes], "limit": limit,
                "seed": seed, "quiet": _path(quiet), "plain": _path(plain)}  # fmt: skip
-    return report_of(plan, name, "x".join(str(extent) for _, extent in sizes), supervisor.request(request), device)
+    supervisor.silence = max(silence, limit + _SLACK)
+    try:
+        outcome = supervisor.request(request)
+    finally:
+        supervisor.silence = silence
+    return report_of(plan, name, "x".join(str(extent) for _, extent in sizes), outcome, device)
 
 
 def _path(folder: Path | None) -> str:
