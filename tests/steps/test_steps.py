@@ -18,7 +18,8 @@ from warpwright.steps.picture import LEFT, WIDTH, longest, picture
 
 
 def time(seconds: float, speed: float, size: int = 64, vendor: float | None = None) -> dict[str, Any]:
-    return {"problem": {"m": size}, "seconds": seconds, "speed": speed, "rate": "TFLOP/s", "vendor_ratio": vendor}
+    told = {"problem": {"m": size}, "seconds": seconds, "speed": speed, "rate": "TFLOP/s", "vendor_ratio": vendor}
+    return {**told, "mark": "ledger: GPU"} if vendor else told
 
 
 def test_gains_are_of_measured_speeds_where_both_are_and_of_predicted_ones_else() -> None:
@@ -92,7 +93,9 @@ class _Balanced(HTMLParser):
 
 
 def written(measured: Measured | None = None, beside: Any = None) -> str:
-    rows = table([("one", "<b>a</b>", time(8e-6, 1.0), None), ("two", "b & c", time(4e-6, 2.0), time(5e-6, 1.5))])
+    rows = table(
+        [("one", "<b>a</b>", time(8e-6, 1.0), None), ("two", "b & c", time(4e-6, 2.0), time(5e-6, 1.5, vendor=0.0021))]
+    )
     shown = [
         Shown(rows[0], (Span("stage 0", "load", 0, 10),), None, OLD),
         Shown(rows[1], (Span("stage 0", "load", 0, 5),), measured, NEW + "'</pre><script>'"),
@@ -109,7 +112,15 @@ def test_the_page_is_whole_and_escapes_what_it_is_given() -> None:
     assert "<b>" not in text
     assert not re.search(r"(src|href)=\"(?!#)", text)  # complete in itself
     assert set(re.findall(r'href="#([^"]*)"', text)) <= set(re.findall(r'id="([^"]*)"', text))
-    for said in ("+ x = 2", "- x = 1", "8.0 us", "5.0 us", "2.00", "Times are for 64 rows."):
+    for said in (
+        "+ x = 2",
+        "- x = 1",
+        "8.0 us",
+        "5.0 us",
+        "2.00",
+        "0.002",
+        "Times are for 64 rows, measured ones (ledger: GPU).",
+    ):
         assert said in parser.text
     assert text.count("<rect") == 2
     assert "6 lines differ from step 1" in parser.text
@@ -131,7 +142,7 @@ def test_two_kernels_stand_beside_the_steps() -> None:
     assert (beside.best.chunks, beside.best.gain) == (2, pytest.approx(4 / 3))
     assert beside.words == "14.3% less than both whole, one after the other"
     text = written(beside=beside)
-    assert "makes converts the first operand" in text
+    assert "makes makes what reads reads, chunk by chunk" in text
     assert "2 chunks, 12.0 us: 14.3% less than both whole" in text
     assert (
         "<td>2</td><td>11.0 us</td><td>16.0 us</td><td>13.0 us</td><td>12.0 us</td><td>1.333</td><td>1.200</td>" in text

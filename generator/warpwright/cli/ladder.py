@@ -134,11 +134,11 @@ def _timeline(variant: Variant, out: Path) -> Measured | None:
 
 
 def _print(rows: list[Row], size: Callable[[Time], str]) -> None:
-    from warpwright.cli.results import format_seconds
+    from warpwright.cli.results import format_seconds, measured_columns
 
     measured = any(row.measured for row in rows)
-    columns = ["step", "adds", "predicted", *(["measured", "vs vendor"] if measured else []), "speed", "over first",
-               "over before"]  # fmt: skip
+    head = measured_columns(row.measured.where for row in rows if row.measured) if measured else []
+    columns = ["step", "adds", "predicted", *head, "speed", "over first", "over before"]
     cells = []
     for row in rows:
         time = row.measured or row.predicted

@@ -58,9 +58,12 @@ def page(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    origins = " and ".join(dict.fromkeys(step.row.measured.where for step in shown if step.row.measured))
     sizes = " and ".join(dict.fromkeys(size(step.row.measured or step.row.predicted) for step in shown))
     template = environment.get_template("pages/steps.html.j2")
-    return template.render(title=title, steps=steps, changed=changed, sizes=sizes, time=time, beside=beside)
+    return template.render(
+        title=title, steps=steps, changed=changed, sizes=sizes, origins=origins, time=time, beside=beside
+    )
 
 
 def _pictures(step: Shown, clocks: float) -> list[tuple[str, Picture]]:

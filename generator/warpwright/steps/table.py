@@ -11,12 +11,14 @@ __all__ = ["Row", "Time", "table"]
 
 @dataclass(frozen=True)
 class Time:
-    """Seconds for a problem, and the speed that they come to, in the work's rate."""
+    """Seconds for a problem, and the speed that they come to, in the work's rate; `where` a measured one is from, ""
+    where it is from here."""
 
     problem: Mapping[str, int]
     seconds: float
     speed: float
     rate: str
+    where: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def table(steps: Sequence[tuple[str, str, Mapping[str, Any], Mapping[str, Any] |
 
 
 def _time(told: Mapping[str, Any]) -> Time:
-    return Time(told["problem"], told["seconds"], told["speed"], told["rate"])
+    return Time(told["problem"], told["seconds"], told["speed"], told["rate"], told.get("mark") or "")
 
 
 def _gain(row: Row, before: Row) -> float:
