@@ -6,13 +6,16 @@ clusters of two at 4096^3, with the options of `profiled`; of its 410 columns so
 
 from __future__ import annotations
 
+import json
 import stat
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.emulate.plans import gemm_plan
 from warpwright.diagnosis.counters import METRICS, Counters, CountersError, read_counters
+from warpwright.diagnosis.diagnose import counted
 from warpwright.diagnosis.profiled import find_profiler, profiled
 from warpwright.diagnosis.report import Report
 
@@ -31,7 +34,9 @@ def test_a_real_table() -> None:
     worst = sorted(found.stalls, key=lambda reason: -found.stalls[reason])
     assert worst[:3] == ["long_scoreboard", "wait", "barrier"]
     assert found.stalls["long_scoreboard"] == pytest.approx(12.18 / 19.64, abs=0.01)
-    text = "\n".join(Report("v", "p", "measured", "ended", counters=found).lines())
+    report = Report("v", "p", "measured", "ended", counters=found)
+    assert json.loads(json.dumps(report.data()))["counters"]["pipes"]["tensor cores"] == found.pipes["tensor cores"]
+    text = "\n".join(report.lines())
     assert "of the kernel itself (208.1 us under it)" in text
     assert "tensor cores 85%" in text
     assert (
@@ -104,6 +109,18 @@ def test_a_profiler_that_fails_hangs_or_is_none(profiler: Path, tmp_path: Path) 
     told = profiled(tmp_path, "k", SIZES, str(tmp_path / "none"))
     assert isinstance(told, str)
     assert told.startswith("Nsight Compute cannot be run: ")
+
+
+def test_a_report_has_counters_or_a_sentence(profiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report, plan = Report("v", "p", "measured", "ended", remarks=("before",)), gemm_plan({})
+    monkeypatch.setattr("warpwright.diagnosis.diagnose.find_profiler", lambda: "")
+    told = counted(report, plan, tmp_path, SIZES)
+    assert (told.counters, told.remarks) == (None, ("before", "no ncu on this host: no counters"))
+    path = _acts(profiler, f"print(open({str(TABLE)!r}).read())")
+    monkeypatch.setattr("warpwright.diagnosis.diagnose.find_profiler", lambda: path)
+    told = counted(report, plan, tmp_path, SIZES)
+    assert told.counters == read_counters(TABLE.read_text())
+    assert told.remarks == ("before",)
 
 
 def test_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,7 @@ from tests.diagnosis.written import Written
 from tests.emulate.plans import gemm_plan
 from warpwright.diagnosis.figures import Figures, figures_of
 from warpwright.diagnosis.report import Report
-from warpwright.diagnosis.spans import Trace, trace_of
-from warpwright.diagnosis.timeline import excerpt, perfetto
+from warpwright.diagnosis.spans import trace_of
 from warpwright.plan.types import Plan
 
 CONSUMERS, PRODUCER = range(8), 8
@@ -98,25 +97,6 @@ def test_figures_of_a_slow_twin_are_told_as_its_own(plan: Plan) -> None:
     assert slow.data()["slowdown"] == 1.8
     close = replace(slow, slowdown=1.04)
     assert not any("what follows" in line for line in close.lines())
-
-
-def test_an_excerpt_is_a_stretch_around_the_first_epilogue(plan: Plan) -> None:
-    written = Written(plan)
-    for n in range(ROUNDS):
-        written.stamp(PRODUCER, n, AB_WAIT=100 * n, AB_GOT=100 * n, AB_DONE=100 * n)
-        for warp in CONSUMERS:
-            written.stamp(warp, n, AB_WAIT=100 * n, AB_GOT=100 * n + 90, AB_DONE=100 * n + 100)
-            written.stamp(warp, n, AB_RELEASED=100 * n + 100)
-    written.stamp(0, 20, EPILOGUE=2000, STORED=2050)
-    trace = trace_of(plan.main, written.marks)
-    found = excerpt(trace, 400)
-    assert {span.warp for span in found.spans} == {0, 4, PRODUCER}  # of each role one
-    assert min(span.end for span in found.spans) > 1850
-    assert max(span.start for span in found.spans) < 2250
-    assert any(span.kind == "store" for span in found.spans)
-    events = perfetto(found, "v", "measured on a GPU", "64x64")
-    assert events["otherData"]["problem"] == "64x64"
-    assert excerpt(Trace(0, (), ()), 400).spans == ()
 
 
 def test_nothing_is_made_of_no_stamps(plan: Plan) -> None:

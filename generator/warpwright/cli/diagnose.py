@@ -94,13 +94,14 @@ def _kernel(target: str, out: Path) -> tuple[Plan, str, str]:
     from warpwright.cli.find import explore, find_folder, find_plan
 
     plan, _ = find_plan(target, out)
+    name = plan.label
     with contextlib.suppress(UserError):
         (variant,) = explore(target, out).variants
-        plan = variant.plan
+        plan, name = variant.plan, variant.name
     if not plan.legal:
         raise UserError(f"{target}: {plan.label} is illegal: {plan.violations[0].message}")
     try:
         folder = find_folder(target, out)
     except UserError:
-        return plan, plan.label, ""
+        return plan, name, ""
     return plan, folder.path.name, (folder.source() or "") if folder.edited() else ""

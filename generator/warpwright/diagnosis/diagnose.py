@@ -22,7 +22,7 @@ from warpwright.plan.prediction import extents_of
 from warpwright.plan.types import Plan
 from warpwright.render import render
 
-__all__ = ["Diagnosis", "diagnose_plan"]
+__all__ = ["Diagnosis", "counted", "diagnose_plan"]
 
 _CALLED = {"ended": "right", "wrong": "wrong", "hang": "one that hangs"}
 
@@ -67,13 +67,13 @@ def diagnose_plan(
             plan, name, twin.folder, sizes, supervisor, quiet=folder / "quiet", plain=folder / "plain"
         )
     if counters and report.status in ("ended", "wrong"):
-        report = _counted(report, plan, folder / "plain", sizes)
+        report = counted(report, plan, folder / "plain", sizes)
     verdict = f", {first.figures.verdict}" if first.figures else ""
     text = f"the emulator, on its case {first.problem}, calls the twin {_CALLED[first.status]}{verdict}"
     return Diagnosis(replace(report, remarks=(*report.remarks, text)), trace)
 
 
-def _counted(report: Report, plan: Plan, kernel: Path, sizes: tuple[tuple[str, int], ...]) -> Report:
+def counted(report: Report, plan: Plan, kernel: Path, sizes: tuple[tuple[str, int], ...]) -> Report:
     """The report with what Nsight Compute counts, or with a sentence that says why it counts nothing."""
     profiler = find_profiler()
     told = profiled(kernel, plan.main.name, sizes, profiler) if profiler else "no ncu on this host: no counters"

@@ -9,7 +9,7 @@ from warpwright.canonical import canonical_json
 from warpwright.diagnosis.spans import Trace
 from warpwright.record.atomic import write_text
 
-__all__ = ["excerpt", "perfetto", "write_perfetto"]
+__all__ = ["perfetto", "write_perfetto"]
 
 _WARPS, _COMPUTE, _LOADS = 1, 2, 3
 
@@ -17,21 +17,6 @@ _WARPS, _COMPUTE, _LOADS = 1, 2, 3
 def write_perfetto(path: Path, trace: Trace, label: str, source: str, problem: str = "") -> None:
     """Write a trace's timeline. OSError where `path` cannot be written."""
     write_text(path, canonical_json(perfetto(trace, label, source, problem)) + "\n")
-
-
-def excerpt(trace: Trace, clocks: int) -> Trace:
-    """Return so many clocks of a trace, with the end of its first epilogue in their middle where there is one, and of
-    each role its first warp alone: what is small enough to be kept, and seen at once."""
-    first: dict[str, int] = {}
-    for span in trace.spans:
-        first[span.role] = min(first.get(span.role, span.warp), span.warp)
-    start = min((span.start for span in trace.spans), default=0)
-    last = max((span.end for span in trace.spans), default=0)
-    stored = [span.end for span in trace.spans if span.kind == "store"]
-    begin = max(start, min(min(stored, default=start) - clocks // 2, last - clocks))
-    inside = (span for span in trace.spans if span.end > begin and span.start < begin + clocks)
-    kept = (span for span in inside if span.kind == "load" or span.warp == first[span.role])
-    return Trace(trace.cta, tuple(kept), trace.rings)
 
 
 def perfetto(trace: Trace, label: str, source: str, problem: str = "") -> dict[str, Any]:
