@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.device.doubles import ROOT
+from tests.device.plans import make_folder, make_plan
+from tests.device.test_two_streams import ASKED
+from tests.families.copy.points import legal
 from warpwright import resources
 from warpwright.canonical import digest
+from warpwright.cli import contrast
+from warpwright.device.contrast import Asked
+from warpwright.device.supervise import Supervisor
 from warpwright.diagnosis.spans import Span, Trace
 from warpwright.diagnosis.timeline import write_perfetto
+from warpwright.errors import UserError
 from warpwright.pipeline import on_gpu as gpu
-from warpwright.record import write_json
+from warpwright.record import read_json, write_json
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -143,3 +152,24 @@ def test_where_nothing_can_be_measured(
     done = cli("ladder", "-o", out, "--to", tmp_path / "bundle")
     assert (done.exit_code, "--to packs what --contrast measures" in done.stderr) == (2, True)
     assert not (tmp_path / "bundle").exists()
+
+
+@pytest.mark.parametrize("fault", ["", "last"])
+def test_it_is_measured_and_recorded_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    out = tmp_path / "out"
+    maker = make_folder(out / "casts", legal("f32", "f16", stage_bytes=2048), "maker-000000000000", fault=fault)
+    reader = make_folder(out / "demo", make_plan(epilogue=("bias_n", "relu")), "reader-111111111111")
+    folders = {"maker": maker, "reader": reader}
+    pair = {who: SimpleNamespace(folder=SimpleNamespace(path=path)) for who, path in folders.items()}
+    monkeypatch.setattr(contrast, "_pair", lambda _: SimpleNamespace(**pair, asked=Asked(**ASKED)))
+    monkeypatch.setattr(gpu, "at_hand", lambda: True)
+    monkeypatch.setattr(gpu, "supervisor", lambda: Supervisor("tests.device.doubles:PairBackend", paths=[ROOT]))
+    exploration: Any = SimpleNamespace(out=out, typed="demo")
+    if fault:
+        with pytest.raises(UserError, match="incorrect: what was made is not its input"):
+            contrast.measure(exploration)
+    else:
+        contrast.measure(exploration)
+    stored = read_json(reader / "contrast.json")
+    assert stored is not None
+    assert (stored["status"], len(stored["ways"])) == (("incorrect", 0) if fault else ("correct", 13))
