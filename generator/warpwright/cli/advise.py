@@ -187,7 +187,8 @@ def _print_all(rows: Sequence[_Row], groups: Sequence[tuple[list[_Row], Choice]]
 
 
 def _cells(row: _Row, choice: Choice, alone: bool) -> list[str]:
-    from warpwright.plan.reasons import largest, time_text
+    from warpwright.plan.prediction import time_text
+    from warpwright.plan.reasons import largest
 
     a, phases = row.advice, row.advice.phases
     known = [""] * 6

@@ -30,10 +30,9 @@ __all__ = [
 
 def format_seconds(seconds: float) -> str:
     """Return a duration with four digits in the unit that suits it."""
-    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3f} {unit}"
-    return f"{seconds * 1e6:.1f} us"
+    from warpwright.plan.prediction import time_text
+
+    return time_text(seconds)
 
 
 def format_bytes(count: int | None) -> str:

@@ -8,7 +8,7 @@ from warpwright.families import workload
 from warpwright.plan import tables
 from warpwright.plan.advice import Advice
 from warpwright.plan.phases import Phases
-from warpwright.plan.reasons import time_text
+from warpwright.plan.prediction import time_text
 from warpwright.plan.types import Plan
 
 __all__ = ["advice_text"]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warpwright.plan.advice import Advice
-from warpwright.plan.reasons import WORTH, time_text
+from warpwright.plan.prediction import time_text
+from warpwright.plan.reasons import WORTH
 
 __all__ = ["Choice", "choose"]
 

@@ -9,6 +9,7 @@ from warpwright.device.problem import size_text
 from warpwright.families import target, workload
 from warpwright.plan import tables
 from warpwright.plan.occupancy import rooms
+from warpwright.plan.prediction import time_text
 from warpwright.plan.types import Buffer, KernelPlan, Plan
 
 __all__ = ["explain"]
@@ -92,7 +93,7 @@ def _prediction(plan: Plan, extents: Mapping[str, int], device: Device) -> str:
     notes = "".join(f"    {note}\n" for note in p.notes)
     return (
         f"    {counts}\n{tables.text_table(rows)}\n{notes}"
-        f"    {p.seconds * 1e6:.1f} us, {p.speed:.3g} {p.rate}, bound by {p.bound}"
+        f"    {time_text(p.seconds)}, {p.speed:.3g} {p.rate}, bound by {p.bound}"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Prediction", "extents_of"]
+__all__ = ["Prediction", "extents_of", "time_text"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,14 @@ class Prediction:
     clocks: Mapping[str, float] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+def time_text(seconds: float) -> str:
+    """Return a duration with four digits in the unit that suits it: 191.5 us, 84.127 ms."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3f} {unit}"
+    return f"{seconds * 1e6:.1f} us"
 
 
 def extents_of(problem: Mapping[str, int]) -> dict[str, int]:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from warpwright.archs import Device
+from warpwright.plan.prediction import time_text
 
 if TYPE_CHECKING:
     from warpwright.plan.advice import Advice, Alternative
     from warpwright.plan.phases import Phases
 
-__all__ = ["WORTH", "largest", "reasons", "time_text", "verdict"]
+__all__ = ["WORTH", "largest", "reasons", "verdict"]
 
 #: What specialised warps must gain to be worth their trouble: times differ by as much from run to run.
 WORTH = 0.03
@@ -158,11 +159,6 @@ def largest(terms: Mapping[str, float]) -> tuple[float, str]:
     """Return the clocks and the name of the largest of some terms."""
     name = max(terms, key=lambda term: terms[term], default="")
     return (terms[name], name) if name else (0.0, "nothing")
-
-
-def time_text(seconds: float) -> str:
-    """Return a duration as `explain` writes it: 191.5 us."""
-    return f"{seconds * 1e6:.1f} us"
 
 
 def _times(one: float, other: float) -> float:
