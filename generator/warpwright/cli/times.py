@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -44,8 +45,11 @@ def add_unspecialised(exploration: Exploration, variants: list[dict[str, Any]]) 
 
 
 def print_times(exploration: Exploration) -> None:
-    """Print a table for each problem, where anything was timed."""
-    found = timed(exploration)
+    """Print a table for each problem, where anything was timed; variants by the shortest name that finds them."""
+    from warpwright.cli.results import names
+
+    short = {variant.name: name for name, variant in names(exploration.variants).items()}
+    found = [replace(each, name=short[each.name]) for each in timed(exploration)]
     if not found:
         return
     for table in tables(found, families.workload(exploration.spec.family).modes):
