@@ -28,7 +28,7 @@ anything = st.fixed_dictionaries(
         "warps": st.fixed_dictionaries({"m": st.integers(1, 9), "n": st.integers(1, 9)}),
         "thread": st.fixed_dictionaries({"m": st.sampled_from((8, 16)), "n": st.sampled_from((8, 16))}),
         "lanes_m": st.sampled_from(("auto", 4, 8)),
-        "lane_order": st.sampled_from(("interleaved", "plain")),
+        "lane_order": st.sampled_from(("crossed", "interleaved", "plain")),
         "tile_k": st.sampled_from((8, 16, 32)),
         "unroll": st.sampled_from(("auto", 2, 4, 8, 16, 32)),
         "stages": st.just("auto") | st.integers(1, 8),
@@ -103,15 +103,11 @@ def test_what_is_usual_is_legal_in_every_respect() -> None:
     check_legal(legal(warps={"m": 2, "n": 4}, thread={"m": 8, "n": 8}, ctas_per_sm=2))
 
 
-def test_lanes_cover_a_warp_once_and_share_what_makes_reads_cheap() -> None:
+def test_lanes_cover_a_warp_once_and_share_what_they_read_or_do_not() -> None:
     for lanes_m in (4, 8):
-        for name, wavefronts in (("interleaved", (2, 2)), ("plain", (4, 2))):
+        for name, wavefronts in (("interleaved", (2, 2)), ("plain", (4, 2)), ("crossed", (4, 4))):
             lanes = order(name, lanes_m)
-            places = set()
-            for lane in range(32):
-                bits = [lane >> bit & 1 for bit in range(5)]
-                m, n = (sum(bit * step for bit, step in zip(bits, steps, strict=True)) for steps in lanes)
-                places.add((m, n))
+            places = {lanes.place(lane) for lane in range(32)}
             assert places == {(m, n) for m in range(lanes_m) for n in range(32 // lanes_m)}
             assert (lanes.wavefronts(True), lanes.wavefronts(False)) == wavefronts
 

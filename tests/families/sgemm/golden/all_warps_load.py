@@ -125,24 +125,32 @@ def columns_layout():
 
 
 def view(smem, first, lines):
-    """Of a ring, what a thread reads: (of a vector, vector, K, stage) from row or column `first` on."""
-    tile = smem.shape[0]
-    layout = cute.make_layout((*lines.shape, TILE_K, STAGES), stride=(*lines.stride, tile, tile * TILE_K))
+    """Of a ring, what a thread reads of each step of K: (of a vector, vector, line) from row or column `first` on."""
+    layout = cute.make_layout((*lines.shape, TILE_K * STAGES), stride=(*lines.stride, smem.shape[0]))
     return cute.make_tensor(smem.iterator + cute.assume(first, divby=VECTOR), layout)
 
 
+def read_step(a, b, line, a_values, b_values, place):
+    """Read a thread's parts of one step of K into one of two places (0 or 1)."""
+    cute.autovec_copy(a[None, None, line], a_values[None, None, place])
+    cute.autovec_copy(b[None, None, line], b_values[None, None, place])
+
+
 @cute.jit
-def multiply_stage(a: cute.Tensor, b: cute.Tensor, stage: Int32, accumulator: cute.Tensor):
-    """Add the product of this thread's parts of one stage; what the next step of K takes is read ahead."""
-    a_values = cute.make_rmem_tensor((VECTOR, THREAD_M // VECTOR, 2), Float32)
-    cute.autovec_copy(a[None, None, 0, stage], a_values[None, None, 0])
-    b_values = cute.make_rmem_tensor((VECTOR, THREAD_N // VECTOR, 2), Float32)
-    cute.autovec_copy(b[None, None, 0, stage], b_values[None, None, 0])
+def multiply_stage(
+    a: cute.Tensor,
+    b: cute.Tensor,
+    line: Int32,
+    next_line: Int32,
+    a_values: cute.Tensor,
+    b_values: cute.Tensor,
+    accumulator: cute.Tensor,
+):
+    """Add the product of a stage from `line` on, which has been read; the next, at last `next_line`, is read ahead."""
     for k in cutlass.range_constexpr(TILE_K):
         now, ahead = k % 2, (k + 1) % 2
-        following = (k + 1) % TILE_K  # the last step's are read once more, in vain
-        cute.autovec_copy(a[None, None, following, stage], a_values[None, None, ahead])
-        cute.autovec_copy(b[None, None, following, stage], b_values[None, None, ahead])
+        following = line + (k + 1) if cutlass.const_expr(k < TILE_K - 1) else next_line
+        read_step(a, b, following, a_values, b_values, ahead)
         for j in cutlass.range_constexpr(THREAD_N):
             for step in cutlass.range_constexpr(THREAD_M):
                 # There and back: each product shares a factor with the one before it, in the same place of the
@@ -235,6 +243,9 @@ def sgemm_kernel(
     # N is contiguous, as in D.
     accumulator_layout = cute.make_ordered_layout((rows.shape, columns.shape), order=((2, 3), (0, 1)))
     accumulator = cute.make_rmem_tensor(accumulator_layout, Float32)
+    # What of A and B is multiplied, and what is read ahead: (of a vector, vector, which of the two).
+    a_values = cute.make_rmem_tensor((VECTOR, THREAD_M // VECTOR, 2), Float32)
+    b_values = cute.make_rmem_tensor((VECTOR, THREAD_N // VECTOR, 2), Float32)
     for cluster_tile in cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1):
         m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
         a_rows, b_columns = a_mkl[None, None, batch], b_nkl[None, None, batch]
@@ -257,7 +268,9 @@ def sgemm_kernel(
                 load_stage(a_rows, a_smem[None, None, free], m_tile * TILE_M, ahead * TILE_K, thread)
                 load_stage(b_columns, b_smem[None, None, free], n_tile * TILE_N, ahead * TILE_K, thread)
             cute.arch.cp_async_commit_group()
-            multiply_stage(a_part, b_part, stage, accumulator)
+            line = stage * TILE_K
+            read_step(a_part, b_part, line, a_values, b_values, 0)
+            multiply_stage(a_part, b_part, line, line, a_values, b_values, accumulator)
             free = stage
             stage = cutlass.select_(stage == STAGES - 1, 0, stage + 1)
         store_tile(accumulator, d_mnl, bias, row, column, m_tile, n_tile, batch)

@@ -206,13 +206,13 @@ def multiply_stage(a: cute.Tensor, b: cute.Tensor, row: Int32, column: Int32, st
             for i in cutlass.range_constexpr(VECTOR):
                 read_vector(a, first + i, row, rows_layout(), vector, stage, a_values[None, i])
             for k in cutlass.range_constexpr(VECTOR):
-                for j in cutlass.range_constexpr(THREAD_N):
-                    for step in cutlass.range_constexpr(VECTOR):
-                        # There and back: each product shares a factor with the one before it, in the same place of the
-                        # instruction, so that two registers are read for it, not three, which would take another clock.
-                        i = step if j % 2 == 0 else VECTOR - 1 - step
+                for i in cutlass.range_constexpr(VECTOR):
+                    for step in cutlass.range_constexpr(THREAD_N):
+                        # There and back: each product shares its factor of A with the one before it. B's columns take
+                        # turns between the two banks of registers; of A's rows, K's steps do, and all would wait.
+                        j = THREAD_N - 1 - step if i % 2 == 0 else step
                         x, y = a_values[k, i], b_values[k, j]
-                        accumulator[first + i, j] = cute.math.fma(y, x, accumulator[first + i, j])
+                        accumulator[first + i, j] = cute.math.fma(x, y, accumulator[first + i, j])
 
 
 @cute.jit

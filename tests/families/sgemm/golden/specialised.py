@@ -177,25 +177,35 @@ def columns_layout():
 
 
 def view(smem, first, lines):
-    """Of a ring, what a thread reads: (of a vector, vector, K, stage) from row or column `first` on."""
-    tile = smem.shape[0]
-    layout = cute.make_layout((*lines.shape, TILE_K, STAGES), stride=(*lines.stride, tile, tile * TILE_K))
+    """Of a ring, what a thread reads of each step of K: (of a vector, vector, line) from row or column `first` on."""
+    layout = cute.make_layout((*lines.shape, TILE_K * STAGES), stride=(*lines.stride, smem.shape[0]))
     return cute.make_tensor(smem.iterator + cute.assume(first, divby=VECTOR), layout)
 
 
+def read_step(a, b, line, a_values, b_values, place):
+    """Read a thread's parts of one step of K into one of two places (0 or 1)."""
+    cute.autovec_copy(a[None, None, line], a_values[None, None, place])
+    cute.autovec_copy(b[None, None, line], b_values[None, None, place])
+
+
 @cute.jit
-def multiply_stage(a: cute.Tensor, b: cute.Tensor, stage: Int32, accumulator: cute.Tensor):
-    """Add the product of this thread's parts of one stage; what the next step of K takes is read ahead."""
-    a_values = cute.make_rmem_tensor((VECTOR, THREAD_M // VECTOR, 2), Float32)
-    cute.autovec_copy(a[None, None, 0, stage], a_values[None, None, 0])
-    b_values = cute.make_rmem_tensor((VECTOR, THREAD_N // VECTOR, 2), Float32)
-    cute.autovec_copy(b[None, None, 0, stage], b_values[None, None, 0])
+def multiply_stage(
+    a: cute.Tensor,
+    b: cute.Tensor,
+    line: Int32,
+    next_line: Int32,
+    a_values: cute.Tensor,
+    b_values: cute.Tensor,
+    accumulator: cute.Tensor,
+):
+    """Add the product of a stage from `line` on, which has been read; the next, at last `next_line`, is read ahead."""
     for block in cutlass.range(TILE_K // UNROLL, unroll=1):
         for k in cutlass.range_constexpr(UNROLL):
             now, ahead = k % 2, (k + 1) % 2
-            following = (block * UNROLL + k + 1) % TILE_K  # the last step's are read once more, in vain
-            cute.autovec_copy(a[None, None, following, stage], a_values[None, None, ahead])
-            cute.autovec_copy(b[None, None, following, stage], b_values[None, None, ahead])
+            following = line + (block * UNROLL + k + 1)
+            if cutlass.const_expr(k == UNROLL - 1):
+                following = cutlass.select_(block == TILE_K // UNROLL - 1, next_line, following)
+            read_step(a, b, following, a_values, b_values, ahead)
             for j in cutlass.range_constexpr(THREAD_N):
                 for step in cutlass.range_constexpr(THREAD_M):
                     # There and back: each product shares a factor with the one before it, in the same place of the
@@ -316,17 +326,28 @@ def sgemm_kernel(
         # N is contiguous, as in D.
         accumulator_layout = cute.make_ordered_layout((rows.shape, columns.shape), order=((2, 3), (0, 1)))
         accumulator = cute.make_rmem_tensor(accumulator_layout, Float32)
+        # What of A and B is multiplied, and what is read ahead: (of a vector, vector, which of the two).
+        a_values = cute.make_rmem_tensor((VECTOR, THREAD_M // VECTOR, 2), Float32)
+        b_values = cute.make_rmem_tensor((VECTOR, THREAD_N // VECTOR, 2), Float32)
         consumer_state = make_pipeline_state(PipelineUserType.Consumer, STAGES)
         for cluster_tile in cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1):
             m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
             accumulator.fill(0.0)
-            for _ in cutlass.range(k_tiles, unroll=1):
+            # A stage ahead: the last step of one reads the first of the next, so that no warp waits in between.
+            if k_tiles > 0:
                 cute.arch.mbarrier_wait(ab_full + consumer_state.index, consumer_state.phase)
-                multiply_stage(a_part, b_part, consumer_state.index, accumulator)
+                read_step(a_part, b_part, consumer_state.index * TILE_K, a_values, b_values, 0)
+            for k_tile in cutlass.range(k_tiles, unroll=1):
+                stage = consumer_state.index
+                consumer_state.advance()
+                next_line = stage * TILE_K  # of the last stage, whose first step is read once more, in vain
+                if k_tile + 1 < k_tiles:
+                    cute.arch.mbarrier_wait(ab_full + consumer_state.index, consumer_state.phase)
+                    next_line = consumer_state.index * TILE_K
+                multiply_stage(a_part, b_part, stage * TILE_K, next_line, a_values, b_values, accumulator)
                 # TMA overwrites the stage through the async proxy: order this thread's reads before that.
                 cute.arch.fence_view_async_shared()
                 cute.arch.sync_warp()
                 with cute.arch.elect_one():
-                    cute.arch.mbarrier_arrive(ab_empty + consumer_state.index)
-                consumer_state.advance()
+                    cute.arch.mbarrier_arrive(ab_empty + stage)
             store_tile(accumulator, d_mnl, bias, row, column, m_tile, n_tile, batch)

@@ -27,7 +27,7 @@ def label(s: Solution) -> str:
         parts.append(f"r{w.split[0]}.{w.split[1]}" if w.split else "rnone")
     if d.ctas_per_sm != 1:
         parts.append(f"x{d.ctas_per_sm}")
-    if d.lane_order != "interleaved":
+    if d.lane_order != "crossed":
         parts.append(d.lane_order)
     if d.raster != "m" or d.group != 8:
         parts.append(f"{d.raster}{d.group}")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from warpwright.archs import SM90A
 from warpwright.families.sgemm.models import Registers
-from warpwright.families.sgemm.sm_90a.solution import MOST_STAGES, VECTOR, Solution
-from warpwright.families.sgemm.sm_90a.warps import WARPGROUP, most_consumer_registers
+from warpwright.families.sgemm.sm_90a.solution import MOST_STAGES, Solution
+from warpwright.families.sgemm.sm_90a.warps import WARPGROUP, most_consumer_registers, warps
 from warpwright.plan.rule import Advice, Finding, RuleSet
 
 __all__ = ["RULES"]
@@ -104,11 +104,11 @@ def _shared_evenly(s: Solution, depth: int) -> bool:
 
 @RULES.add("unroll", "design.unroll")
 def _(s: Solution) -> Finding:
-    """steps of K are written out up to a whole stage; of K-major operands those four that are read at once, since there
-    are no registers for more"""
+    """steps of K are written out up to a whole stage; of K-major operands those four that are read at once, or eight
+    where a thread has registers to read four ahead"""
     along_k = "k" in (s.kernel.a.major, s.kernel.b.major)
-    most = VECTOR if along_k else s.design.tile_k
-    least = VECTOR if along_k else 2
+    most = s.usual_unroll if along_k else s.design.tile_k
+    least = s.usual_unroll if along_k else 2
     return None if least <= s.unroll <= most else (s.unroll, f"{least}..{most}", least if s.unroll < least else most)
 
 
@@ -155,9 +155,8 @@ def _(s: Solution) -> Finding:
     w, thread = s.warps, s.design.thread
     if w.needed <= w.registers:
         return None
-    along_k = "k" in (s.kernel.a.major, s.kernel.b.major)
-    less = 8 * (thread.n + (0 if along_k else 2))  # for 8 rows fewer
-    fits = thread.m == 16 and w.needed - less <= w.registers
+    fewer = s.design.model_copy(update={"thread": thread.model_copy(update={"m": 8})})
+    fits = thread.m == 16 and warps(fewer, s.kernel).needed <= w.registers
     nearest = 8 if fits else Advice("8 columns, fewer warps, or fewer CTAs per SM")
     return f"{thread.m} (x {thread.n}: {w.needed} registers)", f"{w.registers} registers", nearest
 

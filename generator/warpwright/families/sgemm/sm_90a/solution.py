@@ -12,7 +12,7 @@ from warpwright.archs import SM90A
 from warpwright.canonical import plain
 from warpwright.families.sgemm.models import Design, Kernel
 from warpwright.families.sgemm.sm_90a.lanes import LANES
-from warpwright.families.sgemm.sm_90a.warps import Warps, warps
+from warpwright.families.sgemm.sm_90a.warps import Warps, two_vectors, warps
 from warpwright.plan.memory import align_up
 from warpwright.plan.types import Buffer, Swizzle
 from warpwright.point import Point
@@ -67,8 +67,10 @@ def solve(point: Point) -> Solution:
     fitting = max(0, limit // stage_bytes)
     while fitting and size(tile_m, tile_n, depth, fitting, specialised, start) > limit:
         fitting -= 1
-    # Of K-major rows four steps are read at once.
-    usual_unroll = VECTOR if "k" in (kernel.a.major, kernel.b.major) else min(_AUTO_UNROLL, depth)
+    # Of K-major rows four steps are read at once, a vector.
+    along_k = "k" in (kernel.a.major, kernel.b.major)
+    vectors = 2 if two_vectors(design, kernel) else 1
+    usual_unroll = VECTOR * vectors if along_k else min(_AUTO_UNROLL, depth)
     stages = min(MOST_STAGES, max(2, fitting)) if design.stages == "auto" else design.stages
     return Solution(
         design=design,

@@ -9,7 +9,7 @@ from warpwright.families.sgemm.models import Design, Kernel
 from warpwright.families.sgemm.sm_90a.lanes import LANES
 from warpwright.plan.memory import align_up
 
-__all__ = ["OVERHEAD", "WARPGROUP", "Warps", "most_consumer_registers", "warps"]
+__all__ = ["OVERHEAD", "WARPGROUP", "Warps", "most_consumer_registers", "two_vectors", "warps"]
 
 WARPGROUP = 4  # warps that execute one setmaxnreg together
 #: Registers that a thread needs beside accumulators and operands: addresses, states. Kernels with fewer spill.
@@ -66,11 +66,26 @@ def _entry(total: int, ctas: int) -> int:
     return min(SM90A.registers_per_thread, granted)
 
 
+def two_vectors(design: Design, kernel: Kernel) -> bool:
+    """Whether a thread holds two vectors of K of its rows, or of its columns, of which one is read ahead: those of one
+    operand that is K-major, beside one that is not. Of 16 lines, or of both operands, there are no registers for it."""
+    return _one_along_k(kernel) and (design.thread.m if kernel.a.major == "k" else design.thread.n) == 8
+
+
+def _one_along_k(kernel: Kernel) -> bool:
+    return (kernel.a.major == "k") != (kernel.b.major == "k")
+
+
 def _needed(design: Design, kernel: Kernel) -> int:
-    """Accumulators, and what a thread holds of A and B: of one step of K and of the next; or, where one of them is
-    K-major, of four steps, all of its columns and four of its rows."""
+    """Accumulators, and what a thread holds of A and B: of one step of K and of the next; of a K-major operand two
+    vectors of K; or else one vector, all of its columns and four of its rows."""
     m, n = design.thread.m, design.thread.n
-    operands = 2 * (m + n) if "k" not in (kernel.a.major, kernel.b.major) else 4 * (n + 4)
+    if "k" not in (kernel.a.major, kernel.b.major):
+        operands = 2 * (m + n)
+    elif two_vectors(design, kernel):
+        operands = 2 * (4 * m + n if kernel.a.major == "k" else m + 4 * n)
+    else:
+        operands = 4 * (n + 4)
     return m * n + operands + OVERHEAD
 
 

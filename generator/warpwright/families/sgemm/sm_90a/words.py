@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from warpwright.families.sgemm.sm_90a.lanes import order
+from warpwright.families.sgemm.sm_90a.solution import VECTOR
 from warpwright.families.sgemm.workload.design import SgemmDesign
 from warpwright.plan.source import bracketed
 from warpwright.plan.types import Plan, Swizzle
@@ -54,10 +55,10 @@ def words(plan: Plan) -> dict[str, Any]:
         "smem_order": _smem_order(*(x["along_k"] for x in operands)),
         "swizzled": any(x["swizzled"] for x in operands),
         "along_k": any(x["along_k"] for x in operands),
+        "two_vectors": any(x["along_k"] for x in operands) and design.unroll > VECTOR,
         "b_along_k": operands[1]["along_k"],
         "contiguous": f"{operands[0]['contiguous']}, {operands[1]['contiguous']} and N",
         "lanes": order(design.lane_order, design.lanes_m),
-        "lanes_interleaved": design.lane_order == "interleaved",
         "first": _first(design, *(x["along_k"] for x in operands)),
         "accumulator_order": _order(*(x["along_k"] for x in operands)),
         "line_of_row": " // LINE_ROWS" if any(c.name == "LINE_ROWS" for c in plan.constants) else "",
@@ -94,6 +95,7 @@ def _operand(plan: Plan, name: str) -> dict[str, Any]:
         "mode": mode,
         "first": "row" if name == "a" else "column",
         "index": "i" if name == "a" else "j",
+        "line": "row" if name == "a" else "column",
         "lines": "rows" if name == "a" else "columns",
         "view": "view_along_k" if along_k else "view",
         "value": f"{name}_values[{'k % VECTOR, ' if along_k else ''}{'i' if name == 'a' else 'j'}]",

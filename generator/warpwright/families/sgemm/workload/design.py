@@ -17,7 +17,7 @@ class SgemmDesign:
     thread_m: int
     thread_n: int
     lanes_m: int
-    lane_order: Literal["interleaved", "plain"]
+    lane_order: Literal["crossed", "interleaved", "plain"]
     tile_k: int
     unroll: int  # steps of K that are written out
     stages: int
