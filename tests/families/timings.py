@@ -68,18 +68,20 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def of_the_ledger(family: str) -> dict[str, list[Timing]]:
-    """What the ledger holds of each shipped configuration of a family, by problem; a label names the plan."""
+    """What the ledger holds of each shipped configuration of a family, by problem; what it holds of plans that are
+    no more is left out."""
     found: dict[str, list[Timing]] = {}
     for file in sorted((CHECKOUT / "configs").glob("*.yaml")):
         plans = {planned.label: planned for planned in map(plan, load(file).points())}
         if {planned.family for planned in plans.values()} != {family}:
             continue
         for line in read_ledger(LEDGER / f"{file.stem}.jsonl"):
-            if line.evidence.method != "benchmarked" or line.label not in plans:
+            planned = plans.get(line.label)
+            if line.evidence.method != "benchmarked" or planned is None or planned.identity != line.identity:
                 continue
             for timed in line.evidence.figures["problems"]:
                 key = json.dumps(timed["problem"], sort_keys=True)
-                found.setdefault(key, []).append(Timing(plans[line.label], key, timed["cold_us"]["median"]))
+                found.setdefault(key, []).append(Timing(planned, key, timed["cold_us"]["median"]))
     return found
 
 

@@ -1,8 +1,9 @@
-"""What the FFMAs of a kernel's busiest loop read, from its machine code.
+"""How long the FFMAs of a kernel's busiest loop take to read their registers, from its machine code.
 
 A scheduler reads one register per clock from each of two banks, the even and the odd ones, and keeps what the
-instruction before it had in the same place, where that is marked for reuse. What it reads beyond one of each bank costs
-a clock each: an FFMA that shares no factor with the one before it reads three registers, and two of one bank.
+instruction before had in the same place where that is marked for reuse. Of what an FFMA reads from one bank, one
+register may be late by a clock, as long as the next instruction has one less to read there; of 21 kernels that were
+timed, this is within some percents of what they took beyond what they issue.
 """
 
 from __future__ import annotations
@@ -10,64 +11,56 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Reads", "reads"]
+__all__ = ["Loop", "loop"]
 
 _LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9.]*)\s*([^;]*);", re.MULTILINE)
-_LABEL = re.compile(r"^(\.L\w+):", re.MULTILINE)
 _REGISTER = re.compile(r"-?\|?R(\d+)(\.reuse)?")
+_LATE = 1  # clocks
 
 
-class Reads(NamedTuple):
-    """Of one turn of the loop."""
+class Loop(NamedTuple):
+    """One turn of a loop."""
 
     instructions: int
     ffmas: int
-    of_one_bank: int  # FFMAs that read two registers of one bank, and no third one
-    of_three: int  # FFMAs that read three registers
+    clocks: int  # of issue, and of waiting for registers
 
     @property
-    def conflicts(self) -> float:
-        """The part of the FFMAs that read two registers of one bank."""
-        return self.of_one_bank / self.ffmas
+    def waits(self) -> float:
+        """Clocks that are waited per FFMA."""
+        return (self.clocks - self.instructions) / self.ffmas
 
 
-def reads(sass: str) -> Reads:
-    """Count in the smallest loop that has at least half of all FFMAs. Raises ValueError where there is none."""
+def loop(sass: str) -> Loop:
+    """Count in the smallest loop that has at least a quarter of all FFMAs. Raises ValueError where there is none."""
     code = [(int(found[1], 16), found[2], found[3]) for found in _LINE.finditer(sass)]
     total = sum(opcode == "FFMA" for _, opcode, _ in code)
+    places = {address: at for at, (address, _, _) in enumerate(code)}
     loops = []
     for last, (_, opcode, operands) in enumerate(code):
-        target = _target(sass, operands) if opcode.startswith("BRA") else None
-        first = next((at for at, (address, _, _) in enumerate(code) if address == target), last + 1)
-        body = code[first : last + 1]
-        if 2 * sum(opcode == "FFMA" for _, opcode, _ in body) >= max(total, 1):
+        target = re.search(r"0x([0-9a-f]+)", operands) if opcode.startswith("BRA") else None
+        first = places.get(int(target[1], 16), last + 1) if target else last + 1
+        body = [(opcode, operands) for _, opcode, operands in code[first : last + 1]]
+        if 4 * sum(opcode == "FFMA" for opcode, _ in body) >= max(total, 1):
             loops.append(body)
     if not loops:
-        raise ValueError("no loop has half of the FFMAs")
-    return _count(min(loops, key=len))
+        raise ValueError("no loop has a quarter of the FFMAs")
+    return _run(min(loops, key=len))
 
 
-def _target(sass: str, operands: str) -> int | None:
-    """Where a branch goes."""
-    name = re.search(r"\.L\w+", operands)
-    if name is None:
-        number = re.search(r"0x([0-9a-f]+)", operands)
-        return int(number[1], 16) if number else None
-    label = re.search(rf"^{re.escape(name[0])}:", sass, re.MULTILINE)
-    following = _LINE.search(sass, label.end()) if label else None
-    return int(following[1], 16) if following else None
-
-
-def _count(body: list[tuple[int, str, str]]) -> Reads:
+def _run(body: list[tuple[str, str]]) -> Loop:
+    """Two turns, of which the second counts."""
     kept: dict[int, int] = {}  # by place
-    ffmas = one_bank = three = 0
-    for _, opcode, operands in body:
-        sources = [_REGISTER.match(part.strip()) for part in operands.split(",")[1:]]
-        if opcode == "FFMA":
-            numbers = {place: int(found[1]) for place, found in enumerate(sources) if found}
-            read = {number for place, number in numbers.items() if kept.get(place) != number}
-            ffmas += 1
-            three += len(read) == 3
-            one_bank += len(read) == 2 and len({number % 2 for number in read}) == 1
-        kept = {place: int(found[1]) for place, found in enumerate(sources) if found and found[2]}
-    return Reads(len(body), ffmas, one_bank, three)
+    clock, began, read_until = 0, 0, [0, 0]  # by bank
+    for turn in range(2):
+        began = clock if turn else 0
+        for opcode, operands in body:
+            clock += 1
+            sources = [_REGISTER.match(part.strip()) for part in operands.split(",")[1:]]
+            if opcode == "FFMA":
+                numbers = {place: int(found[1]) for place, found in enumerate(sources) if found}
+                for number in {number for place, number in numbers.items() if kept.get(place) != number}:
+                    read_until[number % 2] = max(read_until[number % 2], clock - 1) + 1
+                clock = max(clock, max(read_until) - _LATE)
+            kept = {place: int(found[1]) for place, found in enumerate(sources) if found and found[2]}
+    return Loop(len(body), sum(opcode == "FFMA" for opcode, _ in body), clock - began)

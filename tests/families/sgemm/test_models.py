@@ -51,7 +51,7 @@ def test_the_shipped_file_has_every_option() -> None:
         (Design, {"specialise": "consumer"}),
         (Design, {"thread": {"m": 4, "n": 8}}),
         (Design, {"warps": {"m": 0, "n": 1}}),
-        (Design, {"tile_k": 64}),
+        (Design, {"tile_k": 128}),
         (Design, {"stages": "many"}),
         (Design, {"tile": 128}),
         (Problem, {"m": -1, "n": 1, "k": 1}),

@@ -15,25 +15,35 @@ from warpwright.plan.types import Plan
 
 TARGET = target("sgemm", "sm_90a")
 WIDE: dict[str, Any] = {"group": 4}
+SHARING: dict[str, Any] = {"lane_order": "interleaved", "group": 4}
 TALL: dict[str, Any] = {"thread": {"m": 8, "n": 16}, "warps": {"m": 2, "n": 4}, "group": 4}
-SMALL: dict[str, Any] = {"thread": {"m": 8, "n": 8}, "warps": {"m": 2, "n": 2}, "group": 4}
+SMALL: dict[str, Any] = {"thread": {"m": 8, "n": 8}, "warps": {"m": 2, "n": 2}}
+SQUARE: dict[str, Any] = {"thread": {"m": 8, "n": 8}, "warps": {"m": 2, "n": 4}, "tile_k": 16}
+MANY: dict[str, Any] = {"thread": {"m": 8, "n": 8}, "warps": {"m": 4, "n": 4}, "tile_k": 16, "group": 4}
 ALL: dict[str, Any] = {"specialise": "none", "tile_k": 16, "stages": 3, "group": 4}
 PROBLEMS = ((4096, 4096, 4096), (1024, 1024, 1024), (2048, 2048, 2048), (4000, 5000, 3000))
-#: Microseconds at those problems on NVIDIA H200 (driver 580.159.04, torch 2.11, L2 flushed before each of 50 launches,
-#: medians).
+#: Microseconds at those problems on NVIDIA H200 (driver 580.159.04, torch 2.11, L2 flushed before each of 40 or 50
+#: launches, medians).
 MEASURED: list[tuple[Plan, tuple[float, ...]]] = [
-    (legal(**WIDE), (2503.1, 164.3, 323.1, 2300.6)),
-    (legal(unroll=4, **WIDE), (2542.1, 167.0, 327.7, 2337.2)),
-    (legal(tile_k=16, stages=6, **WIDE), (2563.2, 167.6, 330.1, 2356.5)),
-    (legal(**TALL), (2499.3, 164.2, 323.3, 2300.0)),
-    (legal(**SMALL), (2917.5, 53.3, 376.1, 2684.2)),
-    (legal(**ALL), (2742.2, 178.4, 351.8, 2540.5)),
-    (legal("k", **WIDE), (3559.2, 231.2, 454.8, 3272.4)),
-    (legal("k", "k", **WIDE), (3626.8, 235.7, 464.7, 3334.3)),
-    (legal("m", "k", **WIDE), (2692.0, 177.1, 347.7, 2476.3)),
+    (legal(**WIDE), (2355.2, 154.7, 302.3, 2163.3)),
+    (legal(lane_order="plain", **WIDE), (2421.3, 159.3, 311.0, 2225.3)),
+    (legal(**SHARING), (2505.7, 164.3, 322.9, 2305.9)),
+    (legal(unroll=4, **SHARING), (2544.6, 166.7, 327.8, 2340.6)),
+    (legal(tile_k=16, stages=6, **WIDE), (2425.4, 159.1, 311.1, 2230.2)),
+    (legal(**TALL), (2349.5, 154.5, 302.1, 2165.8)),
+    (legal(**MANY), (2599.1, 167.9, 330.8, 2398.3)),
+    (legal(**ALL), (2623.2, 170.3, 335.1, 2427.3)),
+    (legal(**SMALL, group=4), (2755.1, 50.5, 353.1, 2537.6)),
+    (legal(**SMALL, **SHARING), (2913.2, 53.2, 373.1, 2679.9)),
+    (legal(**SQUARE, **SHARING), (2755.0, 92.7, 353.3, 2533.4)),
+    (legal(**SQUARE, ctas_per_sm=2, **SHARING), (2652.9, 94.3, 340.5, 2440.3)),
+    (legal(warps={"m": 2, "n": 2}, tile_k=16, ctas_per_sm=2, **SHARING), (2571.3, 95.7, 330.9, 2364.7)),
+    (legal("k", **WIDE), (2672.3, 174.1, 341.5, 2456.2)),
+    (legal("k", **TALL), (2502.2, 164.3, 321.6, 2303.0)),
+    (legal("m", "k", producer_warps=2, **WIDE), (2496.7, 163.6, 321.9, 2295.7)),
 ]
-#: Of a time. The largest error is 2.4 %, of two K-major operands.
-TOLERANCE = 0.03
+#: Of a time. The largest error is 3.1 %, of two CTAs of eight warps on an SM.
+TOLERANCE = 0.035
 
 
 def seconds(plan: Plan, m: int, n: int, k: int, batches: int = 1) -> float:
@@ -57,9 +67,9 @@ def test_predictions_are_near_what_was_measured_and_rank_alike() -> None:
 
 @pytest.mark.parametrize(
     ("constant", "factor"),
-    [("HERTZ", 0.96), ("ISSUED", 1.04), ("PER_STAGE", 3), ("PER_STAGE_OF_ALL", 0.4), ("PER_COPY", 2.0),
-     ("STAGE_LATENCY", 5), ("BLOCK_LATENCY", 4), ("TILE_LATENCY", 3), ("A_ALONG_K", 1.05), ("B_ALONG_K", 0.95),
-     ("PER_BLOCK", 4)],
+    [("HERTZ", 0.95), ("ISSUED", 1.05), ("PER_STAGE", 3), ("PER_STAGE_OF_ALL", 0.3), ("PER_COPY", 2.0),
+     ("STAGE_LATENCY", 3), ("BLOCK_LATENCY", 6), ("TILE_LATENCY", 3), ("VECTOR_LATENCY", 0.5), ("VECTOR_LATENCY", 1.5),
+     ("SHARED_READ", 0.2), ("SHARED_READ", 2), ("PER_BLOCK", 8)],
 )  # fmt: skip
 def test_a_wrong_constant_shows(monkeypatch: pytest.MonkeyPatch, constant: str, factor: float) -> None:
     monkeypatch.setattr(prediction, constant, factor * getattr(prediction, constant))
@@ -91,6 +101,7 @@ def test_the_prediction_names_what_bounds() -> None:
     assert found.notes == ("512 tiles keep 132 SMs busy for 97% of the time",)
     few = TARGET.predict(legal(**SMALL), {"M": 1024, "N": 1024, "K": 1024, "L": 1})
     assert (few.bound, few.counts["tile"]) == ("latency of a warp", 128)
-    plain = TARGET.predict(legal(lane_order="plain"), {"M": 4096, "N": 4096, "K": 4096, "L": 1})
-    assert plain.clocks["shared memory"] > 1.4 * found.clocks["shared memory"]
+    sharing = TARGET.predict(legal(lane_order="interleaved"), {"M": 4096, "N": 4096, "K": 4096, "L": 1})
+    assert found.clocks["shared memory"] > 1.6 * sharing.clocks["shared memory"]
+    assert found.seconds < 0.97 * sharing.seconds
     assert "nothing to compute" in explain(legal(), {"M": 0, "N": 1, "K": 1, "L": 1})

@@ -63,7 +63,7 @@ class Design(Frozen):
     thread: ThreadTile = ThreadTile(m=16, n=8)
     lanes_m: Literal[4, 8, "auto"] = "auto"  # lanes of a warp along M; the others lie along N
     lane_order: Literal["crossed", "interleaved", "plain"] = "crossed"
-    tile_k: Literal[8, 16, 32] = 32  # depth of one stage
+    tile_k: Literal[8, 16, 32, 64] = 32  # depth of one stage
     unroll: Literal[2, 4, 8, 16, 32, "auto"] = "auto"  # steps of K that are written out
     stages: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"
     producer_warps: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"

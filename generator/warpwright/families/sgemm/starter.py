@@ -27,7 +27,7 @@ design:
   thread: {m: 16, n: 8}            # elements of D per thread: 8x8, 16x8 or 8x16
   lanes_m: auto                    # 4 | 8 of a warp's lanes along m; auto: warps as square as can be
   lane_order: crossed              # plain, interleaved: reads of half as many wavefronts, and slower
-  tile_k: 32                       # depth of one stage: 8 | 16 | 32
+  tile_k: 32                       # depth of one stage: 8 | 16 | 32 | 64
   unroll: auto                     # steps of k that are written out
   stages: auto                     # 2 to 6; auto: as many as fit in shared memory
   producer_warps: auto             # auto: 1

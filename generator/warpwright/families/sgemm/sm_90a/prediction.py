@@ -5,9 +5,8 @@ a scheduler issues one instruction per clock, whichever of its warps it is of, a
 at a block of K, for a barrier at a stage) leaves its turns to the others, as long as there are some. It ranks designs;
 it does not replace a measurement.
 
-Its constants are fitted to 24 times of six variants at four problems (NVIDIA H200 at 1980 MHz, driver 580.159.04, L2
-flushed before each launch), of M- and N-major operands: 2048^3 is off by 0.9 %, everything else by less. What K-major
-operands cost is a factor that was found in twelve more.
+Its constants are fitted to 68 times of seventeen variants at four problems (NVIDIA H200 at 1980 MHz, driver 580.159.04,
+L2 flushed before each launch).
 """
 
 from __future__ import annotations
@@ -27,16 +26,19 @@ _BYTES, _VECTOR, _SCHEDULERS, _LANES = 4, 4, 4, 32
 #: FFMAs leave the power limit alone, and so the clock is the largest one.
 HERTZ = 1.98e9
 #: Of the turns of a scheduler, those in which it issues: an FFMA that reads three registers takes two, as some do.
-ISSUED = 0.925
+ISSUED = 0.966
+#: Turns that a read of 16 bytes per lane takes beside its own, where neighbours share what they read.
+SHARED_READ = 1.25
 #: Turns around a block of K, and around a stage with and without a producer, where all warps of a scheduler meet; for
 #: each vector that a thread copies.
-PER_BLOCK, PER_STAGE, PER_STAGE_OF_ALL, PER_COPY = 15, 96, 150, 18
+PER_BLOCK, PER_STAGE, PER_STAGE_OF_ALL, PER_COPY = 7, 80, 160, 18
 #: Clocks that a warp by itself waits for the operands of a block, and for a stage and its release.
-BLOCK_LATENCY, STAGE_LATENCY = 28, 72
+BLOCK_LATENCY, STAGE_LATENCY = 13, 145
 #: Clocks around a tile: bias, stores, and the first stage of the next one.
-TILE_LATENCY = 11_000
-#: What K-major operands take more than their instructions, A's and B's. Found in the times, not derived.
-A_ALONG_K, B_ALONG_K = 1.41, 1.07
+TILE_LATENCY = 9_800
+#: Turns until a vector of K of each of a K-major operand's lines has been read, for which all products of a block wait;
+#: of both operands, those that read two registers of one bank, of each FFMA.
+VECTOR_LATENCY, ONE_BANK = 64, 0.06
 #: Seconds from asking for a stage until its bytes begin to flow.
 LOAD_LATENCY = 0.7e-6
 
@@ -52,9 +54,7 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
     waves = ceil(tiles, ctas) if tiles else 0
     last = tiles - max(0, waves - 1) * ctas  # tiles of the last wave, of which an SM may have fewer than it could
     stages = ceil(k, d.tile_k)
-    along_k = max(
-        A_ALONG_K if plan.kernel["a"]["major"] == "k" else 1.0, B_ALONG_K if plan.kernel["b"]["major"] == "k" else 1.0
-    )
+    along_k = sum(plan.kernel[name]["major"] == "k" for name in "ab")
     whole, rest = (_clocks(d, stages, along_k, ceil(each, device.sms), device) for each in (ctas, last))
     on_sms = (max(0, waves - 1) * max(whole.values()) + max(rest.values()) if tiles else 0.0) / HERTZ
     dram = batches * _BYTES * (m * k + k * n + m * n) / device.dram_bytes_per_second
@@ -71,25 +71,29 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
     )
 
 
-def _clocks(d: SgemmDesign, stages: int, along_k: float, tiles: int, device: Device) -> dict[str, float]:
-    """Of `tiles` tiles that an SM computes at once, each of so many stages; `along_k` is a factor of issue."""
+def _clocks(d: SgemmDesign, stages: int, along_k: int, tiles: int, device: Device) -> dict[str, float]:
+    """Of `tiles` tiles that an SM computes at once, each of so many stages; of which `along_k` operands are K-major."""
     depth, warps = stages * d.tile_k, d.warps_m * d.warps_n
     lanes = order(d.lane_order, d.lanes_m)
     reads = (d.thread_m // _VECTOR, d.thread_n // _VECTOR)
     blocks = stages * (d.tile_k // d.unroll)
-    issued = depth * (d.thread_m * d.thread_n + sum(reads)) + blocks * PER_BLOCK
+    wavefronts = [lanes.wavefronts(along_m) for along_m in (True, False)]
+    shared_reads = sum(number for number, each in zip(reads, wavefronts, strict=True) if each < _VECTOR)
+    issued = depth * (d.thread_m * d.thread_n + sum(reads) + shared_reads * SHARED_READ) + blocks * PER_BLOCK
+    if along_k:
+        issued += blocks * VECTOR_LATENCY
+    if along_k == 2:  # every other value of B is moved
+        issued += depth * (d.thread_n // 2 + d.thread_m * d.thread_n * ONE_BANK)
     if d.specialised:
         issued += stages * PER_STAGE
     else:
         vectors = (d.tile_m + d.tile_n) * d.tile_k // (_VECTOR * _LANES * warps)
         issued += stages * (PER_STAGE_OF_ALL + vectors * PER_COPY)
-    turns = issued * along_k / ISSUED
+    turns = issued / ISSUED
     alone = turns + blocks * BLOCK_LATENCY + stages * STAGE_LATENCY
     stage_bytes = _BYTES * (d.tile_m + d.tile_n) * d.tile_k
-    wavefronts = warps * sum(
-        number * lanes.wavefronts(along_m) for number, along_m in zip(reads, (True, False), strict=True)
-    )
-    shared = depth * wavefronts + stages * stage_bytes / device.shared_bytes_per_clock
+    served = warps * sum(number * each for number, each in zip(reads, wavefronts, strict=True))
+    shared = depth * served + stages * stage_bytes / device.shared_bytes_per_clock
     load = HERTZ * LOAD_LATENCY + stage_bytes / device.l2_bytes_per_clock
     stored = _BYTES * d.tile_m * d.tile_n
     found = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from warpwright.archs import SM90A
 from warpwright.families.sgemm.models import Registers
-from warpwright.families.sgemm.sm_90a.solution import MOST_STAGES, Solution
+from warpwright.families.sgemm.sm_90a.solution import BYTES, MOST_STAGES, Solution
 from warpwright.families.sgemm.sm_90a.warps import WARPGROUP, most_consumer_registers, warps
 from warpwright.plan.rule import Advice, Finding, RuleSet
 
@@ -84,6 +84,13 @@ def _box(by_tma: bool, warps: int, tile: int) -> Finding:
     if not by_tma or tile <= most:
         return None
     return f"{warps} ({tile})", most, most // (tile // warps)
+
+
+@RULES.add("tile.k", "design.tile_k")
+def _(s: Solution) -> Finding:
+    """rows of K are swizzled in shared memory, in up to 128 bytes"""
+    depth, most = s.design.tile_k, 128 // BYTES
+    return None if depth <= most or "k" not in (s.kernel.a.major, s.kernel.b.major) else (depth, most, most)
 
 
 @RULES.add("loads", "design.tile_k")

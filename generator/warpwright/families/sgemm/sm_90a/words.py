@@ -24,6 +24,7 @@ def words(plan: Plan) -> dict[str, Any]:
     formula = "A B + bias[n]" if bias else "A B"
     operands = [_operand(plan, name) for name in ("a", "b")]
     given = [f"{x['name']}_{'tma' if specialised else x['name_of_view']}" for x in operands]
+    both = ["k_tiles"] if all(x["along_k"] for x in operands) else []
     kind = "cpasync.TmaInfo" if specialised else "cute.Tensor"
     marks = [argument.name for argument in plan.arguments if argument.role == "workspace"]  # of an instrumented twin
     passed = [
@@ -62,11 +63,11 @@ def words(plan: Plan) -> dict[str, Any]:
         "first": _first(design, *(x["along_k"] for x in operands)),
         "accumulator_order": _order(*(x["along_k"] for x in operands)),
         "line_of_row": " // LINE_ROWS" if any(c.name == "LINE_ROWS" for c in plan.constants) else "",
-        "multiply_arguments": ", ".join(["a_part", "b_part", *(x["first"] for x in operands if x["along_k"])]),
+        "multiply_arguments": ", ".join(["a_part", "b_part", *(x["first"] for x in operands if x["along_k"]), *both]),
         "multiply_signature": bracketed(
             "def multiply_stage(",
             ["a: cute.Tensor", "b: cute.Tensor", *(f"{x['first']}: Int32" for x in operands if x["along_k"]),
-             "stage: Int32", "accumulator: cute.Tensor"],
+             *(f"{name}: Int32" for name in (*both, "stage")), "accumulator: cute.Tensor"],
             "):",
         ),
         "store_signature": bracketed("def store_tile(", [f"{name}: {kind}" for name, kind in stored], "):"),
