@@ -19,10 +19,11 @@ from warpwright import pipeline
 from warpwright.device.problem import Case
 from warpwright.emulate.variant import harness
 from warpwright.families import target
-from warpwright.families.sgemm.workload.problems import multiplication
+from warpwright.families.products.problems import multiplication
 from warpwright.plan.types import Plan, Violation
 
 DESIGNS, BUILT, PROBLEMS = 1500, 6, 14
+SPLITS = ({"producer": 40, "consumer": 232}, {"producer": 30, "consumer": 8})
 EXTENTS = (0, 1, 3, 31, 127, 128, 257, 1000, 4096, 100_003)
 #: FFMA units of an H200 at its largest clock, in FLOP per second.
 PEAK = 132 * 128 * 2 * 1.98e9
@@ -69,7 +70,7 @@ def chosen(pick: random.Random, small: bool = False) -> Chosen:
             "unroll": pick.choice(("auto", 2, 4) if small else ("auto", "auto", "auto", 2, 4, 8, 32)),
             "stages": pick.choice((2, 3, 4) if small else ("auto", "auto", "auto", 1, 2, 2, 3, 7)),
             "producer_warps": pick.choice(("auto", 1, 2, 3) if small else ("auto", "auto", "auto", 1, 2, 5)),
-            "registers": pick.choice(("auto",) * 4 + ("none", {"producer": 40, "consumer": 232}, {"producer": 30, "consumer": 8})),
+            "registers": pick.choice(("auto", "auto", "auto", "none", *SPLITS)),
             "ctas_per_sm": pick.choice((1, 1, 1, 1, 2, 40)),
             "raster": pick.choice("mn"),
             "group": pick.choice((1, 2, 3, 8)),

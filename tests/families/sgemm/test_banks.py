@@ -1,4 +1,4 @@
-"""Built loops read their registers from both banks in turn: what the order of products, and copies of registers, are for."""
+"""Built loops read from both banks of registers in turn: what the order of products, and copies, are for."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ def plans() -> list[Plan]:
         for bias in (True, False) for activation in ("relu", "identity") for raster in "mn" for group in (1, 4)
     ]  # fmt: skip
     more = [{"producer_warps": 2}, {"producer_warps": 4}, {"registers": "none", "thread": {"m": 8, "n": 8}},
-            {"lane_order": "plain"}, {"lane_order": "interleaved"}, {"ctas_per_sm": 2, "warps": {"m": 2, "n": 2}}]  # fmt: skip
+            {"lane_order": "plain"}, {"lane_order": "interleaved"},
+            {"ctas_per_sm": 2, "warps": {"m": 2, "n": 2}}]  # fmt: skip
     return [*some, *(legal(**given) for given in (*others, *more))]
 
 

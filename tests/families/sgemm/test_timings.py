@@ -59,7 +59,7 @@ def design(**changes: Callable[[Plan], object]) -> Callable[[Plan], Plan]:
         design(producer_warps=lambda p: 1),
         design(warps_m=lambda p: p.design.warps_n, warps_n=lambda p: p.design.warps_n),
     ],
-    ids=["neighbours share what they read", "no depth of a stage", "one CTA each", "all are specialised", "other warps"],
+    ids=["neighbours share what they read", "deep stages", "one CTA each", "all are specialised", "other warps"],
 )
 def test_a_part_of_the_design_that_is_taken_wrongly_shows(wrong: Callable[[Plan], Plan]) -> None:
     assert not all(fit(timings, wrong).within(*SHIPPED) for timings in shipped().values())

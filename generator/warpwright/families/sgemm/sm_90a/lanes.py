@@ -4,8 +4,8 @@ Lane i has five bits. Each of them steps along M or along N, by so many places: 
 `crossed` order, which is plain otherwise, bits 0 and 1 turn over the first two bits along N as well.
 
 An LDS.128 is served in 2 wavefronts, not in 4, where all lanes n and n ^ 1, or all lanes n and n ^ 2, read the same
-address. In `interleaved` order bit 0 steps along N and bit 1 along M, so that A, which depends on the lane's place along
-M alone, and B both take 2. In `plain` order lanes count along M first: neighbours read different parts of A, in 4
+address. In `interleaved` order bit 0 steps along N and bit 1 along M, so that A, which depends on the lane's place
+along M alone, and B both take 2. In `plain` order lanes count along M first: neighbours read different parts of A, in 4
 wavefronts, and the same of B. In `crossed` order they read different parts of both: 4 and 4.
 """
 

@@ -9,7 +9,7 @@ from warpwright.archs import H200, Device
 from warpwright.families.products.tiles import ceil
 from warpwright.families.sgemm.sm_90a import prediction
 from warpwright.families.sgemm.sm_90a.solution import BYTES
-from warpwright.families.sgemm.sm_90a.warps import OVERHEAD
+from warpwright.families.sgemm.sm_90a.warps import OVERHEAD, operand_registers
 from warpwright.families.sgemm.workload.design import SgemmDesign
 from warpwright.plan.phases import Phases, Way
 from warpwright.plan.types import Plan
@@ -43,7 +43,7 @@ def phases(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pha
     if predicted.seconds - device.launch_seconds > dram:
         exposed = max(0.0, on_sms - steps * max(clocks.values()))
     majors = [plan.kernel[name]["major"] for name in "ab"]  # where threads load, A M-major and B N-major alone
-    operands = 4 * (d.thread_n + 4) if "k" in majors else 2 * (d.thread_m + d.thread_n)
+    operands = operand_registers(d.thread_m, d.thread_n, *(major == "k" for major in majors))
     return Phases(
         stage=f"{d.tile_m} x {d.tile_k} of A, {d.tile_n} x {d.tile_k} of B",
         stage_bytes=stage_bytes,

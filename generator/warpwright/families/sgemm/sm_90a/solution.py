@@ -68,9 +68,9 @@ def solve(point: Point) -> Solution:
     while fitting and size(tile_m, tile_n, depth, fitting, specialised, start) > limit:
         fitting -= 1
     # Of K-major rows four steps are read at once, a vector.
-    along_k = "k" in (kernel.a.major, kernel.b.major)
-    vectors = 2 if two_vectors(design, kernel) else 1
-    usual_unroll = VECTOR * vectors if along_k else min(_AUTO_UNROLL, depth)
+    along_k = kernel.a.major == "k", kernel.b.major == "k"
+    vectors = 2 if two_vectors(thread.m, thread.n, *along_k) else 1
+    usual_unroll = VECTOR * vectors if any(along_k) else min(_AUTO_UNROLL, depth)
     stages = min(MOST_STAGES, max(2, fitting)) if design.stages == "auto" else design.stages
     return Solution(
         design=design,

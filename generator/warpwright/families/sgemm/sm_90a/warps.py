@@ -9,7 +9,7 @@ from warpwright.families.sgemm.models import Design, Kernel
 from warpwright.families.sgemm.sm_90a.lanes import LANES
 from warpwright.plan.memory import align_up
 
-__all__ = ["OVERHEAD", "WARPGROUP", "Warps", "most_consumer_registers", "two_vectors", "warps"]
+__all__ = ["OVERHEAD", "WARPGROUP", "Warps", "most_consumer_registers", "operand_registers", "two_vectors", "warps"]
 
 WARPGROUP = 4  # warps that execute one setmaxnreg together
 #: Registers that a thread needs beside accumulators and operands: addresses, states. Kernels with fewer spill.
@@ -66,27 +66,25 @@ def _entry(total: int, ctas: int) -> int:
     return min(SM90A.registers_per_thread, granted)
 
 
-def two_vectors(design: Design, kernel: Kernel) -> bool:
-    """Whether a thread holds two vectors of K of its rows, or of its columns, of which one is read ahead: those of one
-    operand that is K-major, beside one that is not. Of 16 lines, or of both operands, there are no registers for it."""
-    return _one_along_k(kernel) and (design.thread.m if kernel.a.major == "k" else design.thread.n) == 8
+def two_vectors(m: int, n: int, a_along_k: bool, b_along_k: bool) -> bool:
+    """Whether a thread of m x n holds two vectors of K of its rows, or of its columns, of which one is read ahead:
+    those of the one K-major operand. Of 16 lines, or of two such operands, there are no registers for it."""
+    return a_along_k != b_along_k and (m if a_along_k else n) == 8
 
 
-def _one_along_k(kernel: Kernel) -> bool:
-    return (kernel.a.major == "k") != (kernel.b.major == "k")
+def operand_registers(m: int, n: int, a_along_k: bool, b_along_k: bool) -> int:
+    """What a thread of m x n holds of A and B: of one step of K and of the next; of a K-major operand two vectors of K;
+    or else one vector, of all of its columns and four of its rows."""
+    if not a_along_k and not b_along_k:
+        return 2 * (m + n)
+    if two_vectors(m, n, a_along_k, b_along_k):
+        return 2 * (4 * m + n if a_along_k else m + 4 * n)
+    return 4 * (n + 4)
 
 
 def _needed(design: Design, kernel: Kernel) -> int:
-    """Accumulators, and what a thread holds of A and B: of one step of K and of the next; of a K-major operand two
-    vectors of K; or else one vector, all of its columns and four of its rows."""
     m, n = design.thread.m, design.thread.n
-    if "k" not in (kernel.a.major, kernel.b.major):
-        operands = 2 * (m + n)
-    elif two_vectors(design, kernel):
-        operands = 2 * (4 * m + n if kernel.a.major == "k" else m + 4 * n)
-    else:
-        operands = 4 * (n + 4)
-    return m * n + operands + OVERHEAD
+    return m * n + operand_registers(m, n, kernel.a.major == "k", kernel.b.major == "k") + OVERHEAD
 
 
 def _usual(computing: int, producers: int, plain: int, needed: int, ctas: int) -> tuple[int, int] | None:
