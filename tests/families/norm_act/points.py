@@ -43,6 +43,17 @@ SMALL: dict[str, dict[str, Any]] = {
                    "producer_groups": 2, "stages": 4, "norm": "rms", "y": "f32", "bias": None, "activation": "silu"},
     "none": {"specialise": "none", "columns": 512, "warps_per_row": 2, "groups": 2, "ctas_per_sm": 2, "x": "f16",
              "activation": "gelu_tanh", "scales": "shared"},
+    "ahead": {"specialise": "none", "persistent": False, "rows_per_group": 3, "columns": 512, "warps_per_row": 2,
+              "groups": 2, "norm": "rms", "residual": True, "bias": None, "activation": "silu"},
+    "named": {"specialise": "preprocess", "columns": 512, "warps_per_row": 1, "groups": 2, "producer_warps": 4,
+              "producer_groups": 2, "stages": 4, "weight": None, "activation": "identity", "ring": "named"},
+    # Rows of four chunks: through a ring that holds five, or three; by a row's own threads, for each walk anew.
+    "held": {"specialise": "tma", "columns": 2048, "warps_per_row": 1, "groups": 1, "stages": 5, "row": "shared",
+             "bias": None, "activation": "relu"},
+    "streamed": {"specialise": "tma", "columns": 2048, "warps_per_row": 1, "groups": 1, "stages": 3,
+                 "row": "streamed", "norm": "rms", "residual": True, "activation": "identity"},
+    "walked": {"specialise": "none", "columns": 4096, "warps_per_row": 2, "groups": 1, "row": "shared", "x": "f16",
+               "weight": "f32", "activation": "silu"},
 }  # fmt: skip
 
 #: The kernels that are kept whole, see tests/render/golden.py.
@@ -51,5 +62,6 @@ GOLDEN = {
     "preprocess": lambda: legal(
         specialise="preprocess", columns=2048, warps_per_row=2, producer_groups=2, norm="rms", bias=None
     ),
+    "held": lambda: legal(columns=65536, warps_per_row=16, groups=1, row="shared", bias=None, activation="silu"),
     "none": lambda: legal(specialise="none", groups=1, persistent=False, ctas_per_sm=4, residual=True, weight=None),
 }

@@ -12,7 +12,7 @@ from warpwright import pipeline, resources
 from warpwright.families.norm_act.models import Design, Kernel, Problem
 from warpwright.families.norm_act.starter import STARTER
 
-SHIPPED = {"norm_act_sm90": 4096, "norm_act_1024_sm90": 1024, "norm_act_8192_sm90": 8192, "norm_act_16384_sm90": 16384}
+SHIPPED = {"norm_act_sm90": 4096} | {f"norm_act_{n}_sm90": n for n in (1024, 8192, 16384, 65536)}
 
 
 def test_the_starter_loads_as_it_stands_and_shows_the_defaults(tmp_path: Path) -> None:
@@ -83,6 +83,10 @@ def test_spelling_is_no_identity() -> None:
         legal(specialise="preprocess", producer_warps=8, producer_groups=1, groups=2),
         legal(specialise="preprocess", producer_warps=8, producer_groups=2, groups=2),
         legal(groups=1),
+        legal(groups=1, row="shared"),
+        legal(groups=1, row="streamed"),
+        legal(specialise="preprocess", ring="named"),
+        legal(specialise="none", persistent=False, rows_per_group=2),
         legal(stages=6),
         legal(groups=1, ctas_per_sm=2, stages=9),
         legal(groups=4, reallocate=True),

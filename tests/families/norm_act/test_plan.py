@@ -36,6 +36,9 @@ anything = st.fixed_dictionaries(
         "stages": st.just("auto") | st.integers(1, 40),
         "ctas_per_sm": st.integers(1, 4),
         "persistent": st.booleans(),
+        "rows_per_group": st.just(1) | st.integers(1, 6),
+        "row": st.just("registers") | st.sampled_from(("shared", "streamed")),
+        "ring": st.just("mbarrier") | st.just("named"),
         "scales": st.sampled_from(("registers", "shared")),
         "reallocate": st.booleans(),
         "access_bytes": st.sampled_from((2, 4, 8, 16)),
@@ -98,6 +101,11 @@ def test_each_design_is_legal_in_every_respect() -> None:
             for specialise in ("none", "tma", "preprocess"):
                 check_legal(legal(x=x, y=y, columns=1024, specialise=specialise))
     check_legal(legal(columns=4096, groups=4, reallocate=True))
+    check_legal(legal(specialise="none", persistent=False, groups=2, rows_per_group=3))
+    check_legal(legal(specialise="preprocess", ring="named"))
+    for specialise in ("none", "tma"):
+        for row in ("shared", "streamed"):
+            check_legal(legal(specialise=specialise, row=row, columns=65536, warps_per_row=16, groups=1))
 
 
 def test_the_rows_of_a_problem_have_limits() -> None:

@@ -16,10 +16,12 @@ from warpwright.plan.prediction import Prediction
 
 TARGET = target("norm_act", "sm_90a")
 LARGE = {"M": 32768, "N": 4096}
-ROWS = {1024: 65536, 4096: 32768, 8192: 16384, 16384: 8192}
+ROWS = {1024: 65536, 4096: 32768, 8192: 16384, 16384: 8192, 65536: 2048}
 NONE, PRE = {"specialise": "none"}, {"specialise": "preprocess"}
 ONCE = {**NONE, "persistent": False}
+AHEAD = {**ONCE, "groups": 1}
 SHARED = {"scales": "shared"}
+LONG = {"warps_per_row": 16, "groups": 1}
 
 #: Columns, microseconds on NVIDIA H200 (driver 580.159.04, torch 2.11, L2 flushed before each of 50 launches, medians),
 #: and the variant.
@@ -52,6 +54,26 @@ MEASURED: list[tuple[int, float, dict[str, Any]]] = [
     (8192, 169.4, {**PRE, "warps_per_row": 8, "groups": 1, "producer_warps": 8, "stages": 2}),
     (8192, 162.6, {"reallocate": True, "warps_per_row": 8, "groups": 2, "stages": 4}),
     (8192, 148.1, {**SHARED, "reallocate": True, "groups": 4, "stages": 8}),
+    (4096, 132.9, {**AHEAD, "ctas_per_sm": 5, "rows_per_group": 2}),
+    (4096, 137.3, {**AHEAD, "ctas_per_sm": 4, "rows_per_group": 4}),
+    (4096, 137.7, {**AHEAD, "warps_per_row": 8, "ctas_per_sm": 4, "rows_per_group": 4}),
+    (4096, 142.1, {**AHEAD, "warps_per_row": 8, "ctas_per_sm": 3, "rows_per_group": 8}),
+    (1024, 70.2, {**AHEAD, "warps_per_row": 2, "ctas_per_sm": 16, "rows_per_group": 3}),
+    (1024, 70.7, {**AHEAD, "warps_per_row": 1, "ctas_per_sm": 20, "rows_per_group": 2}),
+    (1024, 75.8, {**AHEAD, "warps_per_row": 2, "ctas_per_sm": 12, "rows_per_group": 2}),
+    (1024, 74.6, {**AHEAD, "warps_per_row": 1, "groups": 4, "ctas_per_sm": 4, "rows_per_group": 6}),
+    (8192, 151.8, {**AHEAD, "ctas_per_sm": 3, "rows_per_group": 3}),
+    (8192, 151.2, {**AHEAD, "warps_per_row": 8, "ctas_per_sm": 2, "rows_per_group": 3}),
+    (8192, 175.2, {**AHEAD, "warps_per_row": 16, "ctas_per_sm": 2, "rows_per_group": 2}),
+    (16384, 221.5, {**AHEAD, "warps_per_row": 16, "rows_per_group": 4}),
+    (65536, 192.9, {**LONG, "row": "shared", "reallocate": True, "stages": 12}),
+    (65536, 197.8, {**LONG, "row": "shared", "stages": 12}),
+    (65536, 237.8, {**LONG, "row": "streamed", "stages": 12}),
+    (65536, 254.5, {**LONG, "row": "streamed", "stages": 4}),
+    (65536, 269.3, {**LONG, **NONE, "row": "shared"}),
+    (65536, 271.2, {**LONG, **NONE, "row": "shared", "warps_per_row": 32}),
+    (65536, 284.2, {**LONG, **NONE, "row": "streamed", "warps_per_row": 32}),
+    (65536, 899.0, {**LONG, "row": "streamed", "stages": 2, "x": "f32", "y": "f32", "residual": True}),
     (4096, 279.3, {"y": "f32", "residual": True, "weight": "f32", "bias": "f32", "activation": "relu",
                    "warps_per_row": 8, "groups": 1, "stages": 4}),
     (4096, 145.5, {"x": "f16", "y": "f16", "norm": "rms", "weight": "f16", "bias": None, "activation": "silu",
@@ -84,7 +106,9 @@ def test_predictions_are_near_what_was_measured_and_rank_alike() -> None:
 @pytest.mark.parametrize(
     ("constant", "wrong"),
     [("ROW", 0.5e-6), ("ROW_ELEMENT", 0.04e-6), ("ROW_WARP", 0.1e-6), ("PRODUCED", 0.6e-6), ("PRODUCED_ELEMENT", 2e-8),
-     ("ONCE", 0.0), ("ALONE", 0.0), ("ISSUED", 0.3e-6), ("LOST", 0.3), ("_PER_ROW", 300), ("CLOCK", 1.5e9)],
+     ("ONCE", 0.0), ("ALONE", 0.0), ("ISSUED", 0.3e-6), ("LOST", 0.3), ("LOST_AHEAD", 0.3),
+     ("ROW_AHEAD", 0.4e-6), ("ALONE_AHEAD", 0.0), ("STEP", 0.5e-6), ("STEP_OWN", 0.3e-6), ("_PER_ROW", 300),
+     ("CLOCK", 1.5e9)],
 )  # fmt: skip
 def test_a_wrong_constant_shows(monkeypatch: pytest.MonkeyPatch, constant: str, wrong: float) -> None:
     monkeypatch.setattr(prediction, constant, wrong)

@@ -31,17 +31,22 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 #: What only one design has.
 OWN: dict[str, list[dict[str, Any]]] = {
-    "none": [{"persistent": False}, {"access_bytes": 2}, {"scales": "shared"}],
+    "none": [{"persistent": False}, {"access_bytes": 2}, {"scales": "shared"}, {"row": "streamed", "columns": 4096},
+             {"row": "shared", "columns": 4096}, {"row": "shared", "columns": 4096, "persistent": False},
+             {"persistent": False, "rows_per_group": 3}],
     "tma": [
         {"reallocate": True, "ctas_per_sm": 1, "warps_per_row": 4},
         {"reallocate": True, "ctas_per_sm": 1, "warps_per_row": 4, "producer_groups": 2, "scales": "shared"},
         {"reallocate": True, "ctas_per_sm": 1, "warps_per_row": 4, "producer_groups": 4},
         {"producer_groups": 2},
         {"scales": "shared"},
+        {"row": "shared", "columns": 4096},
+        {"row": "streamed", "columns": 4096},
+        {"row": "shared", "columns": 4096, "reallocate": True, "ctas_per_sm": 1, "warps_per_row": 4},
     ],
     "preprocess": [{"producer_warps": w, "producer_groups": q} for w, q in ((1, 1), (2, 1), (2, 2), (4, 2))]
-    + [{"scales": "shared"}],
-}
+    + [{"scales": "shared"}, {"ring": "named"}],
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +85,6 @@ def test_only_what_is_used_is_rendered_and_no_count_of_one(plans: list[Plan]) ->
 
 
 def test_the_way_in_of_a_wide_row_is_one_branch() -> None:
-    """A whole row is moved without a question for each vector."""
-    text = render(legal())
-    assert text.count("if whole == COLUMNS:") == 1
+    """A whole row, or chunk, is moved without a question for each vector."""
+    assert render(legal()).count("if whole == COLUMNS:") == 1
+    assert render(legal(row="shared", groups=1)).count("if whole >= CHUNK:") == 1

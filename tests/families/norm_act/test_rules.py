@@ -13,6 +13,8 @@ from warpwright.families import target
 
 NONE: dict[str, Any] = {"specialise": "none"}
 PRE: dict[str, Any] = {"specialise": "preprocess"}
+AHEAD: dict[str, Any] = {**NONE, "persistent": False, "rows_per_group": 2, "groups": 1}
+HELD: dict[str, Any] = {"row": "shared", "warps_per_row": 16, "groups": 1}
 #: rule: (field, the rest of the point, legal value, illegal value, nearest as told)
 CASES: list[tuple[str, str, dict[str, Any], Any, Any, str]] = [
     ("access", "access_bytes", {}, 16, 8, "16"),
@@ -30,12 +32,22 @@ CASES: list[tuple[str, str, dict[str, Any], Any, Any, str]] = [
     ("columns", "columns", {}, 4096, 4095, "4096"),
     ("columns", "columns", {}, 3072, 2049, "3072"),
     ("columns", "columns", {**PRE, "producer_warps": 3, "groups": 1}, 3072, 4096, "6144"),
+    ("rows_per_group", "rows_per_group", {}, 1, 2, "1"),
+    ("rows_per_group", "rows_per_group", NONE, 1, 2, "1"),
+    ("row", "row", {**PRE, "groups": 1}, "registers", "shared", "registers"),
+    ("row.groups", "groups", {"row": "streamed"}, 1, 2, "1"),
+    ("row.stages", "stages", {**HELD, "columns": 65536}, 8, 7, "8"),
     ("registers", "columns", {"groups": 3}, 5120, 6144, "5120"),
     ("registers", "columns", {**NONE, "groups": 4}, 4096, 5120, "4096"),
+    ("registers", "columns", {**AHEAD, "warps_per_row": 8, "ctas_per_sm": 4}, 4096, 6144, "4096"),
     ("reallocate", "reallocate", {"groups": 1, "warps_per_row": 3, "columns": 768}, False, True, "false"),
     ("reallocate", "reallocate", PRE, False, True, "false"),
     ("reallocate", "reallocate", {"ctas_per_sm": 2, "groups": 1}, False, True, "false"),
     ("named_barriers", "groups", {"warps_per_row": 2, "columns": 512}, 15, 16, "15"),
+    ("named_barriers.ring", "ring", {}, "mbarrier", "named", "mbarrier"),
+    ("named_barriers.stages", "stages", {**PRE, "ring": "named", "groups": 1, "columns": 1024}, 7, 8, "7"),
+    ("named_barriers.stages", "stages", {**PRE, "ring": "named"}, 6, 9, "6"),
+    ("named_barriers.residency", "ctas_per_sm", {**NONE, "warps_per_row": 2, "columns": 512, "groups": 2}, 4, 5, "4"),
     ("persistent", "persistent", {}, True, False, "true"),
     ("scales", "scales", {**NONE, "persistent": False}, "registers", "shared", "registers"),
     ("scales", "scales", {"weight": None, "bias": None}, "registers", "shared", "registers"),
@@ -72,6 +84,9 @@ def test_every_rule_has_a_case_and_a_statement_without_a_table_s_bar() -> None:
 def test_what_cannot_be_says_so_in_words() -> None:
     assert broken(columns=65536, groups=1, warps_per_row=16)["registers"] == "12288"
     assert broken(columns=65536, groups=1, warps_per_row=16, stages=2)["shared_memory"].startswith("fewer columns")
+    assert broken(columns=65536, **{**HELD, "x": "f32"})["row.stages"].startswith("row: streamed")
+    assert broken(columns=65536, **{**HELD, **NONE, "x": "f32"})["shared_memory"].endswith("or row: streamed")
+    assert broken(columns=4096, **{**AHEAD, "rows_per_group": 40})["shared_memory"].endswith("fewer rows per group")
     assert broken(columns=1024, warps_per_row=40, groups=1)["warps"] == "fewer warps per row, or fewer producers"
 
 
@@ -93,6 +108,9 @@ def test_the_nearest_value_of_any_violation_would_do(seed: int) -> None:
         "stages": pick(("auto", 0, 1, 2, 6, 13, 65, 10**6)),
         "ctas_per_sm": pick((1, 2, 4, 33)),
         "persistent": pick((True, True, False)),
+        "rows_per_group": pick((1, 1, 3)),
+        "row": pick(("registers", "registers", "shared", "streamed")),
+        "ring": pick(("mbarrier", "mbarrier", "named")),
         "scales": pick(("registers", "registers", "shared")),
         "reallocate": pick((False, False, True)),
         "access_bytes": pick((2, 4, 8, 16)),

@@ -39,11 +39,14 @@ class Design(Frozen):
     columns: Annotated[int, Field(ge=1, le=65536)] = 4096  # of a row, at most
     warps_per_row: Annotated[int, Field(ge=1)] = 4
     groups: Annotated[int, Field(ge=1)] = 3  # of so many warps, each with a row of its own
+    rows_per_group: Annotated[int, Field(ge=1)] = 1  # none, not persistent: rows that one thread asks for at once
     producer_warps: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
     producer_groups: Annotated[int, Field(ge=1)] = 1  # of producers, each with a row of its own; of one warp with tma
     stages: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
+    ring: Literal["mbarrier", "named"] = "mbarrier"  # preprocess: what tells that a stage is full, or empty
     ctas_per_sm: Annotated[int, Field(ge=1)] = 1
     persistent: bool = True
+    row: Literal["registers", "shared", "streamed"] = "registers"  # where a row stays; streamed: it is loaded again
     scales: Literal["registers", "shared"] = "registers"  # where weight and bias are held
     reallocate: bool = False  # tma: the producers' warpgroup gives registers to the others
     access_bytes: Literal[2, 4, 8, 16] = 16  # of the wider of x and y that a lane moves at once

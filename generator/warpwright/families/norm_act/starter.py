@@ -29,11 +29,14 @@ design:
   columns: 4096                    # of a row, at most: a row may have fewer
   warps_per_row: 4                 # of a group, which has a row of its own and holds it in registers
   groups: 3                        # of a CTA
+  rows_per_group: 1                # none, not persistent: rows of a group, which one thread asks for all at once
   producer_warps: auto             # warps that load; auto: 1 (tma), 4 (preprocess, which normalise too), 0
   producer_groups: 1               # preprocess: rows that producers load at once
   stages: auto                     # rows in the ring; auto: 64 KiB in flight per SM, if they fit in shared memory
+  ring: mbarrier                   # preprocess: what tells that a stage is full, or empty: mbarrier | named
   ctas_per_sm: 1                   # CTAs that share an SM, its registers and its shared memory
   persistent: true                 # false (none only): each group has one row, and there are as many CTAs as that takes
+  row: registers                   # where a row stays: registers | shared | streamed: it is loaded for each walk
   scales: registers                # of a thread that holds its weight and bias | shared: in shared memory, as f32
   reallocate: false                # tma: a warpgroup loads, and gives most of its registers to the others
   access_bytes: 16                 # that a lane moves at once; rows begin at multiples of it: 2 | 4 | 8 | 16

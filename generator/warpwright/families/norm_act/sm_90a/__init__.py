@@ -6,9 +6,17 @@ from warpwright.families.norm_act.sm_90a.planner import plan, resolved
 from warpwright.families.norm_act.sm_90a.prediction import predict
 from warpwright.families.norm_act.sm_90a.rules import RULES
 from warpwright.families.norm_act.sm_90a.words import words
-from warpwright.families.planning import Target, always
+from warpwright.families.planning import Target
+from warpwright.plan.types import Plan
 
 __all__ = ["SM90A"]
+
+
+def instrumented(plan: Plan) -> bool:
+    """Whether there is a twin with marks: of rings of whole rows and mbarriers, and of loads into registers."""
+    d = plan.design
+    return (d.row, d.ring, d.rows_per_group) == ("registers", "mbarrier", 1)
+
 
 SM90A = Target(
     archs.SM90A,
@@ -19,5 +27,5 @@ SM90A = Target(
     predict,
     resolved,
     phases,
-    instrumented=always,
+    instrumented=instrumented,
 )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from warpwright.families.norm_act.sm_90a.solution import LANES, Solution
+from warpwright.families.norm_act.sm_90a.solution import LANES, ROW_BARRIER_ID, Solution
 from warpwright.plan.types import Constant
 
-__all__ = ["ROW_BARRIER_ID", "constants"]
-
-#: Of the first group; 0 is that of the whole CTA.
-ROW_BARRIER_ID = 1
+__all__ = ["constants"]
 
 
 def constants(s: Solution) -> tuple[Constant, ...]:
@@ -22,9 +19,9 @@ def _rows(s: Solution) -> list[Constant]:
         Constant("COLUMNS", d.columns, "of a row, at most"),
         Constant("EPS", c.canonical["eps"], "added to the variance" if c.mean else "added to the mean square"),
     ]
-    if d.specialise == "tma":
+    if d.specialise == "tma" or s.ahead:
         found.append(Constant("X_BYTES", c.x.bytes, "of an element"))
-    if d.specialise != "none" or d.scales == "shared":
+    if d.specialise != "none" or s.ahead or "shared" in (d.scales, d.row):
         found.append(Constant("SMEM_ALIGNMENT", 128, "bytes: more than the 16 that vectors need"))
     if d.specialise != "none":
         found.append(Constant("STAGES", s.stages, f"of the ring; {s.fitting_stages} fit {s.shared_limit} B"))
@@ -41,6 +38,8 @@ def _warps(s: Solution) -> list[Constant]:
         found.append(Constant(row, s.row_threads, "of a group", "LANES * ROW_WARPS"))
     if d.groups > 1:
         found.append(Constant("GROUPS", d.groups, "in a CTA; one takes every so many-th row of it"))
+    if s.ahead:
+        found.append(Constant("ROWS", d.rows_per_group, "of a group, which are on their way at once"))
     consumers = " * ".join(["GROUPS"] * (d.groups > 1) + ["ROW_WARPS"] * (d.warps_per_row > 1))
     if s.producers:
         first = "the first one that loads" if s.producers > 1 else "that loads"
@@ -67,7 +66,21 @@ def _warps(s: Solution) -> list[Constant]:
             found.append(Constant(f"{role}_REGISTERS", registers, "of a thread, after reallocation"))
     if s.statistics_warps > 1:
         found.append(Constant("ROW_BARRIER_ID", ROW_BARRIER_ID, "of the first group that sums a row"))
+    if d.ring == "named":
+        found += _named(s)
     return found
+
+
+def _named(s: Solution) -> list[Constant]:
+    full, warps = s.ring_barrier_id, []
+    warps += ["PRODUCER_ROW_WARPS"] if s.producer_row_warps > 1 else ["1"]
+    warps += ["ROW_WARPS"] if s.design.warps_per_row > 1 else ["1"]
+    note = "of the producers and the group that share a stage"
+    return [
+        Constant("ROW_FULL_ID", full, "of the named barrier of the first stage"),
+        Constant("ROW_EMPTY_ID", full + s.stages, "likewise", "ROW_FULL_ID + STAGES"),
+        Constant("RING_THREADS", s.ring_threads, note, f"LANES * ({' + '.join(warps)})"),
+    ]
 
 
 def _producers(s: Solution) -> list[Constant]:
@@ -89,8 +102,17 @@ def _vectors(s: Solution) -> list[Constant]:
     note = f"elements that a lane moves at once: {d.access_bytes} bytes of the wider of x and y"
     found = [
         Constant("VECTOR", s.vector, note, f"{d.access_bytes} // {wide}"),
-        Constant("VECTORS", s.vectors, "of a thread in a row", f"COLUMNS // ({row} * VECTOR)"),
     ]
+    if s.long:
+        part = s.vectors * s.vector
+        found.append(Constant("VECTORS", s.vectors, "of a thread in a chunk", f"{part} // VECTOR"))
+        note = "elements of a row that its threads hold at once"
+        found.append(Constant("CHUNK", s.chunk, note, f"{row} * VECTOR * VECTORS"))
+        if d.specialise == "none" and d.row == "shared":
+            found.append(Constant("CHUNKS", s.chunks, "of the longest row", "COLUMNS // CHUNK"))
+    else:
+        note = "of a thread in a row"
+        found.append(Constant("VECTORS", s.vectors, note, f"COLUMNS // ({row} * VECTOR)"))
     if d.specialise == "preprocess":
         row = "PRODUCER_ROW_THREADS" if s.producer_row_warps > 1 else "LANES"
         note = "of a producer's thread"
@@ -98,7 +120,7 @@ def _vectors(s: Solution) -> list[Constant]:
     if s.vector > 4 and (d.specialise == "preprocess" or d.scales == "shared"):
         found.append(Constant("PART", 4, "values of f32 that a lane moves at once: a vector is stored in parts"))
     if s.grain > 1:
-        if d.specialise == "tma":
+        if d.specialise == "tma" or s.ahead:
             found.append(
                 Constant("GRAIN", s.grain, "elements that fill 16 bytes: the unit of bulk copies", "16 // X_BYTES")
             )
@@ -113,4 +135,9 @@ def _limits(s: Solution) -> list[Constant]:
     named = "GROUPS" if d.groups >= d.producer_groups else "PRODUCER_GROUPS"
     divisor = f"({named} + 1)" if groups > 1 else "2"
     note = "that 32 bits count, and a step of every group of every CTA beyond"
+    if s.ahead:
+        divisor = "(GROUPS * ROWS + 1)" if groups > 1 else "(ROWS + 1)"
+        note = "that 32 bits count, and the rows of a CTA beyond"
+    if d.ring == "named":
+        divisor, note = "(STAGES + 1)", "that 32 bits count, and a round of every CTA's ring beyond"
     return [Constant("MAX_ROWS", s.most_rows, note, f"(2**31 - 1) // {divisor}")]

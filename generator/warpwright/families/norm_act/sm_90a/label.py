@@ -18,7 +18,7 @@ def label(s: Solution) -> str:
     parts = [
         ".".join(part for part in (c.canonical["norm"], operands, c.canonical["activation"]) if part),
         x if x == y else f"{x}.{y}",
-        str(d.columns),
+        str(d.columns) if d.row == "registers" else f"{d.columns}.{d.row}",
         d.specialise,
         f"{d.groups}x{d.warps_per_row}" + (f".{s.producers}" if d.specialise == "preprocess" else ""),
     ]
@@ -26,6 +26,8 @@ def label(s: Solution) -> str:
         parts.append(f"q{d.producer_groups}")
     if d.specialise != "none":
         parts.append(f"s{s.stages}")
+    if d.ring == "named":
+        parts.append("bar")
     if d.ctas_per_sm > 1:
         parts.append(f"x{d.ctas_per_sm}")
     if d.scales == "shared":
@@ -33,7 +35,7 @@ def label(s: Solution) -> str:
     if d.reallocate:
         parts.append("r")
     if not d.persistent:
-        parts.append("once")
+        parts.append("once" if d.rows_per_group == 1 else f"once{d.rows_per_group}")
     if d.access_bytes != 16:
         parts.append(f"a{d.access_bytes}")
     return "-".join(parts)

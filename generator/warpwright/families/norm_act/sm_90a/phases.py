@@ -11,7 +11,7 @@ from warpwright.families.norm_act.models import Design, Kernel
 from warpwright.families.norm_act.sm_90a import prediction
 from warpwright.families.norm_act.sm_90a.planner import plan as plan_of
 from warpwright.families.norm_act.sm_90a.solution import LANES, OVERHEAD, WARPGROUP
-from warpwright.families.norm_act.workload.design import NormDesign
+from warpwright.families.norm_act.workload.design import NormDesign, chunk, loads_of_row, walks
 from warpwright.plan.phases import Phases, Way
 from warpwright.plan.types import Plan
 from warpwright.point import Point
@@ -38,31 +38,35 @@ def phases(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pha
     read, written = n * x * (2 if plan.kernel["residual"] else 1), n * y
     rows, ctas, rounds = (predicted.counts[noun] for noun in ("row", "CTA", "round"))
     sharing = max(1, -(-ctas // device.sms))
-    clocks = predicted.clocks
+    # Of a row that registers do not hold a stage is a chunk; it is loaded once, or for each walk over it.
+    long, parts = d.row != "registers", max(1, loads_of_row(plan, n))
+    clocks = {term: clocks / parts for term, clocks in predicted.clocks.items()}
+    read_of_stage, moved_of_stage = read * walks(plan) / parts, (read * walks(plan) + written) / parts
+    elements = chunk(plan)
     by_copies = d.specialise == "tma"
     side, work = ("groups", "issue of loads") if by_copies else ("consumers", "producers")
     loaders = d.producer_groups if by_copies else d.producer_warps  # of a warp that issues copies, one thread does
-    load = {"L2": read / device.l2_bytes_per_clock, work: clocks[work]}
+    load = {"L2": read_of_stage / device.l2_bytes_per_clock, work: clocks[work]}
     latency, queued = (
         prediction.CLOCK * prediction.LOAD_LATENCY,
-        prediction.CLOCK * (read + written) / prediction.LOADED_RATE,
+        prediction.CLOCK * moved_of_stage / prediction.LOADED_RATE,
     )
     if not by_copies:  # a stage is there once a producer group has gone through its row, whose loads are its own
         load["load latency"] = clocks["load latency"]
         latency, queued = clocks[work] * d.producer_groups * sharing, 0.0
     hardware = {term: clocks[term] for term in ("L2", "special functions", "instructions")}
     return Phases(
-        stage=f"a row of {d.columns} of x" if by_copies else f"a normalised row of {d.columns}",
-        stage_bytes=d.columns * (x * (2 if plan.kernel["residual"] else 1) if by_copies else 4),
+        stage=f"a {'chunk' if long else 'row'} of {elements} of x" if by_copies else f"a normalised row of {d.columns}",
+        stage_bytes=elements * (x * (2 if plan.kernel["residual"] else 1) if by_copies else 4),
         stages=d.stages,
-        held=0,
+        held=-(-n // elements) - 1 if d.row == "shared" else 0,
         load=load,
         compute={"special functions": clocks["special functions"], side: clocks[side]},
         both={term: clocks[term] for term in ("L2", "instructions")},
         latency=latency,
         queued=queued,
-        steps=rounds * sharing,
-        most=max(1, rounds) if by_copies else None,
+        steps=rounds * sharing * parts,
+        most=max(1, rounds * parts) if by_copies else None,
         resident=sharing,
         producer_warps=loaders,
         consumer_warps=d.groups * d.warps_per_row,
@@ -84,7 +88,7 @@ def phases(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pha
 def _held(plan: Plan) -> int:
     """Registers of a consumer's part of a row in f32."""
     d: NormDesign = plan.design
-    return -(-d.columns // (LANES * d.warps_per_row))
+    return -(-chunk(plan) // (LANES * d.warps_per_row))
 
 
 def _point(plan: Plan, row_warps: int, ctas: int, scales: str) -> Point:
@@ -94,7 +98,8 @@ def _point(plan: Plan, row_warps: int, ctas: int, scales: str) -> Point:
         "specialise": "none",
         "columns": d.columns,
         "warps_per_row": row_warps,
-        "groups": max(1, WARPGROUP // row_warps),
+        "groups": max(1, WARPGROUP // row_warps) if d.row == "registers" else 1,
+        "row": d.row,
         "ctas_per_sm": ctas,
         "scales": scales,
         "access_bytes": d.access_bytes,

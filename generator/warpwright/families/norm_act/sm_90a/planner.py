@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from warpwright.archs import SM90A
 from warpwright.canonical import plain
-from warpwright.families.norm_act.sm_90a.constants import ROW_BARRIER_ID, constants
+from warpwright.families.norm_act.sm_90a.constants import constants
 from warpwright.families.norm_act.sm_90a.label import label
 from warpwright.families.norm_act.sm_90a.rules import RULES
-from warpwright.families.norm_act.sm_90a.solution import LANES, Solution, buffers, solve
+from warpwright.families.norm_act.sm_90a.solution import LANES, ROW_BARRIER_ID, Solution, buffers, solve
 from warpwright.families.norm_act.workload.design import NormDesign
 from warpwright.plan.types import Argument, Barrier, Copy, KernelPlan, Limit, Plan, Role
 from warpwright.point import Point
@@ -66,11 +66,14 @@ def _design(s: Solution) -> NormDesign:
         columns=d.columns,
         warps_per_row=d.warps_per_row,
         groups=d.groups,
+        rows_per_group=d.rows_per_group,
         producer_warps=s.producers,
         producer_groups=d.producer_groups,
         stages=s.stages,
+        ring=d.ring,
         ctas_per_sm=d.ctas_per_sm,
         persistent=d.persistent,
+        row=d.row,
         scales=d.scales,
         reallocate=d.reallocate,
         access_bytes=d.access_bytes,
@@ -86,12 +89,24 @@ def _barriers(s: Solution) -> tuple[Barrier, ...]:
         found.append(
             Barrier("row_full", "mbarrier", s.stages, 1, s.row_bytes, "consumer", arrives, (), "row_full", True)
         )
-    if d.specialise == "preprocess":
+    if s.ahead:
+        arrives = "one thread of the group: arrive.expect_tx, then bulk copies"
+        rows = d.groups * d.rows_per_group
+        row_bytes = d.columns * s.computed.x.bytes * (2 if s.computed.residual else 1)
+        found.append(Barrier("row_full", "mbarrier", rows, 1, row_bytes, "all", arrives, (), "row_full", True))
+    if d.ring == "named":
+        first, threads = s.ring_barrier_id, s.ring_threads
+        for side, waits, arrives in (("full", "consumer", "producer"), ("empty", "producer", "consumer")):
+            ids = tuple(range(first, first + s.stages))
+            arrives = f"the {arrives}s of the stage, who do not wait"
+            found.append(Barrier(f"row_{side}", "named", s.stages, threads, 0, waits, arrives, ids))
+            first += s.stages
+    elif d.specialise == "preprocess":
         arrives = "one lane per warp of a producer group"
         found.append(
             Barrier("row_full", "mbarrier", s.stages, s.producer_row_warps, 0, "consumer", arrives, (), "row_full")
         )
-    if d.specialise != "none":
+    if d.specialise != "none" and d.ring == "mbarrier":
         arrives = "one lane per warp of a group"
         found.append(Barrier("row_empty", "mbarrier", s.stages, warps, 0, "producer", arrives, (), "row_empty"))
     if s.statistics_warps > 1:
@@ -124,17 +139,15 @@ def _roles(s: Solution) -> tuple[Role, ...]:
 
 
 def _copies(s: Solution) -> tuple[Copy, ...]:
-    if s.specialise != "tma":
+    if s.specialise != "tma" and not s.ahead:
         return ()
     names = ("x", "residual") if s.computed.residual else ("x",)
-    return tuple(
-        Copy(name, "load", s.computed.x.name, (s.design.columns,), "none", 1, 1, name, "bulk") for name in names
-    )
+    return tuple(Copy(name, "load", s.computed.x.name, (s.chunk,), "none", 1, 1, name, "bulk") for name in names)
 
 
 def _arguments(s: Solution) -> tuple[Argument, ...]:
     c, modes = s.computed, ("M", "N")
-    moved = SM90A.tma_alignment if s.specialise == "tma" else s.vector * c.x.bytes
+    moved = SM90A.tma_alignment if s.specialise == "tma" or s.ahead else s.vector * c.x.bytes
     found = [Argument("x", "tensor", c.x.name, modes, "N", "input", moved, "rows that are normalised")]
     if c.residual:
         found.append(Argument("residual", "tensor", c.x.name, modes, "N", "input", moved, "added to x before"))

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from warpwright.archs import H200, Device
 from warpwright.dtypes import dtype
-from warpwright.families.norm_act.workload.design import NormDesign
+from warpwright.families.norm_act.workload.design import NormDesign, chunk, loads_of_row, rows_at_once, walked, walks
 from warpwright.plan.prediction import Prediction
 from warpwright.plan.types import Plan
 
@@ -27,15 +27,22 @@ CLOCK = 1.98e9
 #: Seconds from asking for a row until its bytes begin to flow, and the bytes per second of what is in flight on an SM,
 #: as read and as written, that come before them.
 LOAD_LATENCY, LOADED_RATE = 0.56e-6, 42e9
-#: Part of its rate that DRAM loses while reads and writes alternate.
-LOST = 0.08
+#: Part of its rate that DRAM loses while reads and writes alternate, and some SMs are done before others; and where
+#: CTAs of a few rows go to whichever SM is free.
+LOST, LOST_AHEAD = 0.08, 0.02
 #: Seconds for which a group has a row by itself: at least, for each element of a lane, for each of its warps.
 ROW, ROW_ELEMENT, ROW_WARP = 0.2e-6, 0.022e-6, 0.03e-6
+#: The first of these where the row was asked for long ago.
+ROW_AHEAD = 0.05e-6
 #: The same of producers that normalise, whose warps hand a row on before it is activated.
 PRODUCED, PRODUCED_ELEMENT = 0.3e-6, 0.01e-6
 #: What a CTA with one row for each group takes besides, until its row and its scales are there; and where no other is
 #: on its SM meanwhile, until it is launched.
 ONCE, ALONE = 0.3e-6, 1.2e-6
+#: The latter until the first of several rows has come by a bulk copy.
+ALONE_AHEAD = 3.0e-6
+#: Seconds of a step of a walk over a long row, chunk by chunk, for which its warps wait; and where they load as well.
+STEP, STEP_OWN = 0.3e-6, 0.5e-6
 #: Seconds in which one thread waits for a stage and issues the bulk copy of a row.
 ISSUED = 0.19e-6
 #: Instructions of a lane and element: to convert, sum, subtract, square, scale; for weight or bias, in registers or in
@@ -63,14 +70,16 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
     rows = m if n else 0
     x, y = (dtype(plan.kernel[name]["dtype"]).bytes for name in "xy")
     moved = n * (x * (2 if plan.kernel["residual"] else 1) + y)
-    ctas = min(_ceil(rows, 1 if d.persistent else d.groups), device.sms * d.ctas_per_sm)
+    ctas = min(_ceil(rows, 1 if d.persistent else rows_at_once(plan)), device.sms * d.ctas_per_sm)
     sharing = max(1, _ceil(ctas, device.sms))  # CTAs of one SM
     rounds = _ceil(rows, device.sms * sharing)  # of one row for each CTA
     clocks = {term: CLOCK * time for term, time in _times(plan, n, moved, sharing, max(1, rounds), device).items()}
     on_sm = rounds * sharing * max(clocks.values()) / CLOCK
-    rate = device.dram_bytes_per_second / (1 + LOST)
+    rate = device.dram_bytes_per_second / (1 + (LOST_AHEAD if d.rows_per_group > 1 else LOST))
     dram = m * moved / rate
-    seconds = max(on_sm, dram) + device.launch_seconds
+    # The last CTAs come to an end half of their time after one another: persistent ones' is told in rounds.
+    last = 0.5 * rows_at_once(plan) * sharing * max(clocks.values()) / CLOCK if d.rows_per_group > 1 else 0.0
+    seconds = max(on_sm, dram) + last + device.launch_seconds
     bound = "DRAM" if dram >= on_sm else max(clocks, key=lambda term: clocks[term])
     return Prediction(
         seconds=seconds,
@@ -87,6 +96,7 @@ def _times(plan: Plan, n: int, moved: int, sharing: int, rounds: int, device: De
     """Seconds of one SM and row, by each limit."""
     d: NormDesign = plan.design
     kernel = plan.kernel
+    long, read = d.row != "registers", moved - n * dtype(kernel["y"]["dtype"]).bytes
     norm = _NORM[kernel["norm"]] + (1.5 if kernel["residual"] else 0.0)
     held = _SCALE_SHARED if d.scales == "shared" else _SCALE
     finish = held * sum(bool(kernel[name]) for name in ("weight", "bias")) + _ACTIVATION[kernel["activation"]] + _STORE
@@ -96,8 +106,11 @@ def _times(plan: Plan, n: int, moved: int, sharing: int, rounds: int, device: De
     lane = n / (_LANES * row_warps)
     issue = (lane * each + _PER_ROW) / _SCHEDULERS / CLOCK  # of one warp and row
     special = _SPECIAL[kernel["activation"]]
+    steps = walked(plan) * _ceil(n, chunk(plan))  # of walks over a long row, which L2 serves from the second on
+    again = n * sum(dtype(kernel[name]["dtype"]).bytes for name in ("weight", "bias") if kernel[name]) if long else 0
+    again += (walks(plan) - 1) * read
     found = {
-        "L2": moved / device.l2_bytes_per_clock / CLOCK,
+        "L2": (moved + again) / device.l2_bytes_per_clock / CLOCK,
         "special functions": n * special / _SPECIAL_RATE / CLOCK,
         "instructions": row_warps * issue,
     }
@@ -110,15 +123,22 @@ def _times(plan: Plan, n: int, moved: int, sharing: int, rounds: int, device: De
         found["consumers"] = (ROW / 2 + ROW_ELEMENT / 2 * mine) / (d.groups * sharing) + d.warps_per_row * work
         loads = 2 * groups  # a row that is reduced, and the next one
     else:
-        found["groups"] = (ROW + ROW_ELEMENT * lane + ROW_WARP * row_warps + others) / groups
+        own = (
+            steps * (STEP if d.specialise == "tma" else STEP_OWN) if long else ROW_ELEMENT * lane + ROW_WARP * row_warps
+        )
+        own += ROW_AHEAD if d.rows_per_group > 1 else 0.0 if long else ROW
+        found["groups"] = (own + others) / groups
         if not d.persistent:
-            found["groups"] += (ONCE + (ALONE if d.ctas_per_sm == 1 else 0.0)) / groups
-        loads = 2 * groups
+            alone = ALONE if d.rows_per_group == 1 else ALONE_AHEAD
+            found["groups"] += (ONCE + (alone if d.ctas_per_sm == 1 else 0.0)) / groups / d.rows_per_group
+        loads = (2 if d.rows_per_group == 1 else d.rows_per_group) * groups
     if d.specialise == "tma":
-        found["issue of loads"] = ISSUED / (d.producer_groups * sharing)
+        found["issue of loads"] = ISSUED * loads_of_row(plan, n) / (d.producer_groups * sharing)
         loads = d.stages * sharing
-    in_flight = min(loads, rounds * sharing)
-    found["load latency"] = (LOAD_LATENCY + in_flight * moved / LOADED_RATE) / in_flight
+    in_flight = min(loads, rounds * sharing) * chunk(plan) / d.columns
+    # All walks but the last one read alone.
+    waits = (walks(plan) - 1) * (LOAD_LATENCY + in_flight * read / LOADED_RATE)
+    found["load latency"] = (waits + LOAD_LATENCY + in_flight * moved / LOADED_RATE) / in_flight
     return found
 
 
@@ -127,7 +147,9 @@ def _note(d: NormDesign, bound: str) -> str:
     if bound == "DRAM":
         return "DRAM is busy all the time: no split of warps is faster"
     if bound == "load latency":
-        more = {"none": "groups or CTAs per SM", "tma": "stages", "preprocess": "producer groups"}[d.specialise]
+        more = {"none": "groups, rows per group or CTAs per SM", "tma": "stages", "preprocess": "producer groups"}[
+            d.specialise
+        ]
         return f"too little is in flight: more {more} would help"
     if bound in ("groups", "consumers", "producers"):
         return f"the {bound} take turns too slowly: more of them, or more warps for a row, would help"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from warpwright.archs import SM90A
-from warpwright.families.norm_act.sm_90a.solution import LANES, OVERHEAD, WARPGROUP, Solution, turn
+from warpwright.families.norm_act.sm_90a.solution import LANES, OVERHEAD, OVERHEAD_AHEAD, WARPGROUP, Solution, turn
 from warpwright.plan.rule import Advice, Finding, RuleSet
 
 __all__ = ["RULES"]
@@ -17,6 +17,8 @@ RULES: RuleSet[Solution] = RuleSet()
 
 #: Warps of the largest CTA, of 1024 threads (CUDA C++ Programming Guide, compute capabilities).
 _MAX_WARPS = 32
+#: Named barriers of an SM: CTAs of 16 get four (the driver's occupancy calculator, H200, driver 580.159.04).
+_BARRIERS_PER_SM = 64
 #: Mbarriers beyond which no ring is worth its addresses.
 _MAX_STAGES = 64
 
@@ -25,7 +27,7 @@ _MAX_STAGES = 64
 def _(s: Solution) -> Finding:
     """a lane moves whole elements of x and of y at once; bulk copies need rows that begin at multiples of 16 bytes"""
     given = s.design.access_bytes
-    least = 16 if s.specialise == "tma" else max(s.computed.x.bytes, s.computed.y.bytes)
+    least = 16 if s.specialise == "tma" or s.ahead else max(s.computed.x.bytes, s.computed.y.bytes)
     return None if given >= least else (given, f">= {least}", least)
 
 
@@ -44,9 +46,11 @@ def _(s: Solution) -> Finding:
 
 @RULES.add("producer_groups", "design.producer_groups")
 def _(s: Solution) -> Finding:
-    """where all warps load there are no producer groups; and of a warpgroup that gives registers four warps may load"""
+    """where all warps load there are no producer groups; one loads rows that registers do not hold; and of a warpgroup
+    that gives registers four warps may load"""
     given = s.design.producer_groups
-    most = 1 if s.specialise == "none" else WARPGROUP if s.specialise == "tma" and s.design.reallocate else given
+    of_warpgroup = s.specialise == "tma" and s.design.reallocate
+    most = 1 if s.specialise == "none" or s.long else WARPGROUP if of_warpgroup else given
     return None if given <= most else (given, most, most)
 
 
@@ -76,7 +80,7 @@ def _(s: Solution) -> Finding:
     warps = s.design.warps_per_row
     if s.specialise == "preprocess":
         warps = math.lcm(warps, s.producer_row_warps)
-    given, step = s.design.columns, LANES * max(s.vector, 1) * warps
+    given, step = s.design.columns, s.chunk if s.long else LANES * max(s.vector, 1) * warps
     if given % step == 0:
         return None
     most = 65536 // step * step
@@ -84,12 +88,46 @@ def _(s: Solution) -> Finding:
     return given, f"a multiple of {step}", nearest
 
 
+@RULES.add("rows_per_group", "design.rows_per_group")
+def _(s: Solution) -> Finding:
+    """where all warps load, and registers hold a row, groups of CTAs that are not persistent may have several rows"""
+    d = s.design
+    possible = s.specialise == "none" and not d.persistent and not s.long
+    return None if possible or not s.ahead else (d.rows_per_group, 1, 1)
+
+
+@RULES.add("row", "design.row")
+def _(s: Solution) -> Finding:
+    """producers that normalise hold a row in registers"""
+    return None if s.specialise != "preprocess" or not s.long else (s.design.row, "registers", "registers")
+
+
+@RULES.add("row.groups", "design.groups")
+def _(s: Solution) -> Finding:
+    """a row that registers do not hold has the CTA to itself"""
+    return None if not s.long or s.design.groups == 1 else (s.design.groups, 1, 1)
+
+
+@RULES.add("row.stages", "design.stages")
+def _(s: Solution) -> Finding:
+    """a row that stays in shared memory fits the ring"""
+    if s.design.row != "shared" or s.specialise != "tma" or s.stages >= s.chunks:
+        return None
+    fits = s.chunks <= s.fitting_stages
+    advice = Advice("row: streamed, which loads it anew, or fewer columns")
+    return f"{s.stages} of {s.chunk} elements", f"{s.chunks} of them", s.chunks if fits else advice
+
+
 @RULES.add("registers", "design.columns")
 def _(s: Solution) -> Finding:
-    """a thread holds its part of a row, as it came and in f32, with weight and bias, and 40 registers or more beside"""
-    room = (s.consumer_registers or s.entry_registers) - OVERHEAD
+    """a thread holds its part of a row, as it came and in f32, with weight and bias, and 40 registers or more beside,
+    or 24 where one thread asks for all rows of a group"""
+    beside = OVERHEAD_AHEAD if s.ahead else OVERHEAD
+    room = (s.consumer_registers or s.entry_registers) - beside
     if s.warps > _MAX_WARPS or s.value_registers <= room:
         return None
+    if s.long:
+        return s.value_registers, f"{room} of {room + beside} registers", Advice("fewer warps, or fewer CTAs per SM")
     step = LANES * max(s.vector, 1) * s.design.warps_per_row
     if s.specialise == "preprocess":
         step = math.lcm(step, LANES * max(s.vector, 1) * s.producer_row_warps)
@@ -97,7 +135,7 @@ def _(s: Solution) -> Finding:
     nearest = fits if fits > 0 else Advice("more warps per row, fewer groups, or fewer CTAs per SM")
     return (
         f"{s.design.columns} ({s.value_registers} registers)",
-        f"{room} of {room + OVERHEAD} registers",
+        f"{room} of {room + beside} registers",
         nearest,
     )
 
@@ -121,6 +159,33 @@ def _(s: Solution) -> Finding:
     return s.design.groups, f"{most} barriers", most
 
 
+@RULES.add("named_barriers.ring", "design.ring")
+def _(s: Solution) -> Finding:
+    """named barriers tell of stages where threads fill them; bulk copies tell mbarriers alone"""
+    named = s.design.ring == "named"
+    return None if not named or s.specialise == "preprocess" else ("named", "mbarrier", "mbarrier")
+
+
+@RULES.add("named_barriers.stages", "design.stages")
+def _(s: Solution) -> Finding:
+    """a stage takes two named barriers, of the 15 that a CTA has beside its own and less those that sum rows"""
+    left = SM90A.named_barriers - s.ring_barrier_id
+    if s.design.ring != "named" or 2 * s.stages <= left:
+        return None
+    unit = turn(s.design)
+    fits = left // 2 // unit * unit
+    advice = Advice("ring: mbarrier, of which there are as many as stages, or fewer groups")
+    return f"{s.stages} ({2 * s.stages} barriers)", f"{left} barriers", fits if fits >= 2 else advice
+
+
+@RULES.add("named_barriers.residency", "design.ctas_per_sm")
+def _(s: Solution) -> Finding:
+    """a CTA whose warps find their named barrier by a number that they compute takes all 16, of the SM's 64"""
+    computed = s.design.ring == "named" or (s.statistics_warps > 1 and s.statistics_groups > 1)
+    most = _BARRIERS_PER_SM // SM90A.named_barriers
+    return None if not computed or s.design.ctas_per_sm <= most else (s.design.ctas_per_sm, most, most)
+
+
 @RULES.add("persistent", "design.persistent")
 def _(s: Solution) -> Finding:
     """a ring is worth its barriers where a CTA walks over many rows"""
@@ -129,8 +194,8 @@ def _(s: Solution) -> Finding:
 
 @RULES.add("scales", "design.scales")
 def _(s: Solution) -> Finding:
-    """what is held in shared memory is held for many rows; and there is something to hold"""
-    needed = s.design.persistent and bool(s.computed.weight or s.computed.bias)
+    """what is held in shared memory is held for many rows, which are not long; and there is something to hold"""
+    needed = not s.long and s.design.persistent and bool(s.computed.weight or s.computed.bias)
     return None if s.design.scales == "registers" or needed else ("shared", "registers", "registers")
 
 
@@ -160,5 +225,7 @@ def _(s: Solution) -> Finding:
     if s.shared_bytes <= s.shared_limit:
         return None
     fits = s.fitting_stages // turn(s.design) * turn(s.design)
-    advice = Advice("fewer columns, fewer CTAs per SM, or specialise: none, which needs no ring")
+    way = "specialise: none, which needs no ring"
+    way = "fewer rows per group" if s.ahead else "row: streamed" if s.design.row == "shared" else way
+    advice = Advice(f"fewer columns, fewer CTAs per SM, or {way}")
     return f"{s.stages} ({s.shared_bytes} B)", f"{s.shared_limit} B", fits if fits >= 2 else advice

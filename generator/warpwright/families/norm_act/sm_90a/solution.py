@@ -22,6 +22,8 @@ __all__ = [
     "IN_FLIGHT",
     "LANES",
     "OVERHEAD",
+    "OVERHEAD_AHEAD",
+    "ROW_BARRIER_ID",
     "WARPGROUP",
     "Computed",
     "Solution",
@@ -32,13 +34,18 @@ __all__ = [
 ]
 
 LANES = 32
+#: The named barrier of the first group that sums a row; 0 is that of the whole CTA.
+ROW_BARRIER_ID = 1
 #: Bytes of x on their way per SM that `stages: auto` makes room for. By Little's law: reads are half of DRAM's share of
 #: an SM (H200: 4.27 TB/s are 32 bytes in a nanosecond), and a load takes up to 2 us where DRAM is that busy.
 IN_FLIGHT = 64 * 1024
 #: Where a row in shared memory starts: more than the 16 bytes that bulk copies need.
 _ALIGNMENT = 128
-#: Registers that a lane needs beside the values that it holds: addresses, counters, states, temporaries.
-OVERHEAD = 40
+#: Registers that a lane needs beside the values that it holds: addresses, counters, states, temporaries; and where
+#: another thread has asked for its rows.
+OVERHEAD, OVERHEAD_AHEAD = 40, 24
+#: Elements of a long row that a thread holds at once, and the registers that it has, or holds half as many.
+_PART, _ROOM = 16, 96
 #: Of the ring of normalised rows, in f32.
 _VALUE_BYTES = 4
 #: Warps of a warpgroup, whose registers are reallocated together.
@@ -67,7 +74,8 @@ class Solution(NamedTuple):
     producers: int  # warps
     producer_row_warps: int  # of a producer group
     vector: int  # what a lane moves at once; 0 where that is less than an element
-    vectors: int  # of a thread of a group in one row
+    chunk: int  # of a row, that a group holds in registers at once: all of it, or a part of a long row
+    vectors: int  # of a thread of a group in one chunk
     producer_vectors: int  # of a thread of a producer group that preprocesses
     grain: int  # elements that are moved in vectors are a multiple of it
     warps: int
@@ -83,11 +91,39 @@ class Solution(NamedTuple):
     fitting_stages: int  # the largest ring that fits
     stages: int
     shared_bytes: int
-    most_rows: int  # that 32 bits count, and a step of every group of every CTA beyond them
+    most_rows: int  # that 32 bits count, and a step of every group (or stage, by named barriers) of every CTA beyond
 
     @property
     def specialise(self) -> str:
         return self.design.specialise
+
+    @property
+    def long(self) -> bool:
+        return self.design.row != "registers"
+
+    @property
+    def ahead(self) -> bool:
+        """Whether groups have several rows each, which all come at once."""
+        return self.design.rows_per_group > 1
+
+    @property
+    def chunks(self) -> int:
+        return -(-self.design.columns // self.chunk)
+
+    @property
+    def sum_barriers(self) -> int:
+        """Named barriers of groups that sum rows."""
+        return self.statistics_groups if self.statistics_warps > 1 else 0
+
+    @property
+    def ring_barrier_id(self) -> int:
+        """Of the first stage's named barrier."""
+        return ROW_BARRIER_ID + self.sum_barriers
+
+    @property
+    def ring_threads(self) -> int:
+        """That share a stage."""
+        return LANES * (self.producer_row_warps + self.design.warps_per_row)
 
     @property
     def row_threads(self) -> int:
@@ -101,18 +137,22 @@ def solve(point: Point) -> Solution:
     vector = design.access_bytes // max(x, y)
     producers = resolved_producers(design)
     preprocess, ring = design.specialise == "preprocess", design.specialise != "none"
+    bulk = design.specialise == "tma" or design.rows_per_group > 1
     row_warps = max(1, producers // design.producer_groups)
     consumers = design.groups * design.warps_per_row
     warps, ctas = consumers + producers, design.ctas_per_sm
     each = LANES * max(vector, 1)
-    vectors = -(-design.columns // (each * design.warps_per_row))
     producer_vectors = -(-design.columns // (each * row_warps)) if preprocess else 0
+    long = design.row != "registers"
     # Registers are granted in steps of 8. Warps are dealt out to the SM's four quarters, each with a fourth of the
     # registers: 10 warps count as 12.
     granted = SM90A.registers // align_up(LANES * warps * ctas, 4 * LANES) // 8 * 8
-    row_bytes = design.columns * (_VALUE_BYTES if preprocess else x * (2 if computed.residual else 1)) if ring else 0
-    limit = min(SM90A.shared_bytes, SM90A.shared_per_sm // ctas - SM90A.shared_reserved)
     entry = min(SM90A.registers_per_thread, granted)
+    part = _PART if entry >= _ROOM else _PART // 2
+    vectors = max(1, part // max(vector, 1)) if long else -(-design.columns // (each * design.warps_per_row))
+    chunk = each * design.warps_per_row * vectors if long else design.columns
+    row_bytes = chunk * (_VALUE_BYTES if preprocess else x * (2 if computed.residual else 1)) if ring else 0
+    limit = min(SM90A.shared_bytes, SM90A.shared_per_sm // ctas - SM90A.shared_reserved)
     left = (entry * LANES * warps - _PRODUCER_REGISTERS * LANES * producers) // (LANES * consumers) // 8 * 8
     s = Solution(
         design=design,
@@ -120,9 +160,10 @@ def solve(point: Point) -> Solution:
         producers=producers,
         producer_row_warps=row_warps,
         vector=vector,
+        chunk=chunk,
         vectors=vectors,
         producer_vectors=producer_vectors,
-        grain=SM90A.tma_alignment // x if design.specialise == "tma" else max(vector, 1),
+        grain=SM90A.tma_alignment // x if bulk else max(vector, 1),
         warps=warps,
         threads=LANES * warps,
         statistics_warps=row_warps if preprocess else design.warps_per_row,
@@ -136,16 +177,18 @@ def solve(point: Point) -> Solution:
         fitting_stages=0,
         stages=0,
         shared_bytes=0,
-        most_rows=(2**31 - 1) // (max(design.groups, design.producer_groups) + 1),
+        most_rows=(2**31 - 1) // (max(design.groups * design.rows_per_group, design.producer_groups) + 1),
     )
     if not ring:
         stages = 0 if design.stages == "auto" else design.stages
         return s._replace(stages=stages, shared_bytes=_laid_out(s, 0)[1])
-    # Every stage takes its bytes and two barriers'; what is left for padding may cost a stage.
+    # Every stage takes its bytes and two mbarriers'; what is left for padding may cost a stage.
     fitting = max(0, (limit - _laid_out(s, 0)[1]) // (row_bytes + 16))
     while fitting and _laid_out(s, fitting)[1] > limit:
         fitting -= 1
     stages = _stages(s, fitting) if design.stages == "auto" else design.stages
+    if design.ring == "named":
+        s = s._replace(most_rows=(2**31 - 1) // (stages + 1))
     return s._replace(stages=stages, fitting_stages=fitting, shared_bytes=_laid_out(s, stages)[1])
 
 
@@ -161,7 +204,11 @@ def _stages(s: Solution, fitting: int) -> int:
     """As many as keep enough in flight; of normalised rows, two for each group that takes them."""
     d, unit = s.design, turn(s.design)
     enough = 2 * d.groups if d.specialise == "preprocess" else -(-IN_FLIGHT // (s.row_bytes * d.ctas_per_sm))
+    if d.row == "shared":
+        enough += s.chunks  # of the row that is there
     wanted = align_up(max(enough, 2), unit)
+    if d.ring == "named":
+        wanted = min(wanted, (SM90A.named_barriers - s.ring_barrier_id) // 2 // unit * unit)
     return wanted if wanted <= fitting else max(fitting // unit, 1) * unit
 
 
@@ -173,9 +220,12 @@ def turn(design: Design) -> int:
 def _registers(c: Computed, d: Design, vector: int, vectors: int, producer_vectors: int) -> int:
     """Of the thread that holds more: a row in f32, what it is scaled by, and the next row as it comes, if any."""
     came = c.x.bytes * (2 if c.residual else 1)
-    held = d.persistent and d.scales == "registers"  # else they are loaded when due
+    ahead = d.rows_per_group > 1
+    held = d.row != "registers" or (
+        (d.persistent or ahead) and d.scales == "registers"
+    )  # else they are loaded when due
     scales = sum(of.bytes for of in (c.weight, c.bias) if of) if held else 0
-    row = scales + (came if d.specialise == "none" else 0)
+    row = scales + (came if d.specialise == "none" and not ahead else 0)
     return max(vectors * vector * (4 + row), producer_vectors * vector * (4 + came)) // 4
 
 
@@ -205,26 +255,43 @@ def _laid_out(s: Solution, stages: int) -> tuple[tuple[Buffer, ...], int]:
     d, x = s.design, s.computed.x
     found: list[Buffer] = []
     if d.specialise == "tma" and stages:
-        names = {"x": "x"} | ({"residual": "the residual"} if s.computed.residual else {})
+        of = {"x": "x"} | ({"residual": "the residual"} if s.computed.residual else {})
         found += [
-            Buffer(name, 0, d.columns * x.bytes * stages, _ALIGNMENT, x.name, (d.columns, stages), "none",
-                   f"ring of rows of {what}")
-            for name, what in names.items()
+            Buffer(name, 0, s.chunk * x.bytes * stages, _ALIGNMENT, x.name, (s.chunk, stages), "none",
+                   f"ring of {'parts of ' if s.long else ''}rows of {what}")
+            for name, what in of.items()
         ]  # fmt: skip
+    if d.specialise == "none" and d.row == "shared":
+        names = ("x", "residual") if s.computed.residual else ("x",)
+        found += [
+            Buffer(name, 0, d.columns * x.bytes, _ALIGNMENT, x.name, (d.columns, 1), "none", f"a row of {name}")
+            for name in names
+        ]
     if d.specialise == "preprocess" and stages:
         note = "ring of normalised rows"
         found.append(Buffer("rows", 0, d.columns * 4 * stages, _ALIGNMENT, "f32", (d.columns, stages), "none", note))
+    if s.ahead:
+        names = ("x", "residual") if s.computed.residual else ("x",)
+        rows = d.groups * d.rows_per_group
+        found += [
+            Buffer(name, 0, d.columns * x.bytes * rows, _ALIGNMENT, x.name, (d.columns, rows), "none",
+                   f"rows of {name}, of one group after another")
+            for name in names
+        ]  # fmt: skip
     if d.scales == "shared":
         found += [
             Buffer(name, 0, 4 * d.columns, _ALIGNMENT, "f32", (d.columns, 1), "none", f"{name} of each column")
-            for name, of in (("weight", s.computed.weight), ("bias", s.computed.bias))
-            if of
+            for name, given in (("weight", s.computed.weight), ("bias", s.computed.bias))
+            if given
         ]
     if s.statistics_warps > 1:
         shape = (s.statistics_warps, 2, s.statistics_groups)
         note = "sums of warps, two of each row"
         found.append(Buffer("sums", 0, 4 * math.prod(shape), 16, "f32", shape, "none", note))
-    if d.specialise != "none" and stages:
+    if s.ahead:
+        rows = d.groups * d.rows_per_group
+        found.append(Buffer("row_full", 0, 8 * rows, 8, "i64", (rows,), "none", "mbarriers: a row has come"))
+    if d.specialise != "none" and stages and d.ring == "mbarrier":
         for side in ("full", "empty"):
             note = f"mbarriers: stage is {side}"
             found.append(Buffer(f"row_{side}", 0, 8 * stages, 8, "i64", (stages,), "none", note))

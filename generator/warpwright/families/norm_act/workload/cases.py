@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warpwright.device.problem import Case
-from warpwright.families.norm_act.workload.design import NormDesign, grain
+from warpwright.families.norm_act.workload.design import NormDesign, chunk, grain, rows_at_once, rows_of_ring
 from warpwright.families.norm_act.workload.problems import LARGE_MEAN, of_rows
 from warpwright.plan.types import Plan
 
@@ -14,6 +14,8 @@ __all__ = ["compared", "small"]
 
 #: Elements of the longest problem: an emulated one takes some 100 instructions for each 32.
 _MOST = 1 << 17
+#: Columns beyond which one schedule of each has to do.
+_LONG = 1 << 14
 #: Beyond 2^31 elements; the rows between are not touched.
 _FAR = 2**31
 
@@ -21,9 +23,10 @@ _FAR = 2**31
 def small(plan: Plan) -> list[Case]:
     """Return the cases of a plan; the grid limit is below the number of rows where a CTA is to go round."""
     d: NormDesign = plan.design
-    g, n, step = grain(plan), d.columns, d.groups
+    g, n, step = grain(plan), d.columns, rows_at_once(plan)
     # Through the ring twice and a bit, every group's rows as well, as far as an emulator is quick.
-    far = min(2 * max(d.stages, step) + 1, max(_MOST // n, d.stages + 2, step + 2))
+    ring = rows_of_ring(plan)
+    far = min(2 * max(ring, step) + 1, max(_MOST // n, ring + 2, step + 2))
     cases = [
         Case(of_rows("no_rows", 0, n), 2, 0, (1,)),
         Case(of_rows("one", 1, 1), 2, 0, (1,)),
@@ -32,7 +35,8 @@ def small(plan: Plan) -> list[Case]:
         Case(of_rows("full", 2 * step + 1, n), 2, 0, (1, 2)),
         Case(of_rows("integer", step + 1, n, fill="integer"), 1, 0, (1,)),
         Case(of_rows("nonfinite", 2 * step + 4, n, fill="nonfinite"), 1, 0, (3,)),
-        Case(of_rows(LARGE_MEAN, 2, n), 1, 0, (1,)),
+        # What a row has not would deviate most.
+        Case(of_rows(LARGE_MEAN, 2, max(1, n - 1), padding=1), 1, 0, (1,)),
         Case(of_rows("tail", step + 2, n - 1, padding=1), 2, 0, (1, 2)),
         # The last vector lies elsewhere among a thread's.
         Case(of_rows("quarter", step + 1, max(1, n // 4 + g + g // 2)), 1, 0, (1,)),
@@ -40,6 +44,11 @@ def small(plan: Plan) -> list[Case]:
         Case(of_rows("ring", far, n, padding=2), 1, 1, (1, 2)),
         _distant(plan),
     ]
+    if d.row != "registers":
+        # A part of a row that is not whole, and hardly so.
+        cases.append(Case(of_rows("part", 2, chunk(plan) - 1), 1, 0, (1,)))
+    if n > _LONG:
+        cases = [replace(case, seeds=case.seeds[:1]) for case in cases]
     if d.stages:
         cases.append(Case(of_rows("whole_ring", 2 * d.stages, max(1, min(n, 4 * g)), fill="integer"), 2, 0, (1,)))
         cases.append(Case(of_rows("long", 5 * d.stages + 3, max(1, min(n, 4 * g))), 1, 1, (2, 3)))
@@ -49,7 +58,7 @@ def small(plan: Plan) -> list[Case]:
 def _distant(plan: Plan) -> Case:
     """Rows so far apart that offsets exceed 2^31 elements, of which the first and the last CTA run."""
     d: NormDesign = plan.design
-    n, step = d.columns, d.groups
+    n, step = d.columns, rows_at_once(plan)
     rows = _FAR // n + 2 * step + 1
     last = rows if d.persistent else -(-rows // step)
     return Case(of_rows("distant", rows, n), rows, 0, (1,), (0, last - 1))

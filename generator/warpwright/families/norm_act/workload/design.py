@@ -8,7 +8,7 @@ from typing import Literal
 from warpwright.dtypes import dtype
 from warpwright.plan.types import Plan
 
-__all__ = ["NormDesign", "grain", "rows_at_once", "whole"]
+__all__ = ["NormDesign", "chunk", "grain", "loads_of_row", "rows_at_once", "rows_of_ring", "walked", "walks", "whole"]
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,14 @@ class NormDesign:
     columns: int
     warps_per_row: int
     groups: int
+    rows_per_group: int
     producer_warps: int  # 0 where all warps do everything
     producer_groups: int
     stages: int  # 0 where there is no ring
+    ring: Literal["mbarrier", "named"]
     ctas_per_sm: int
     persistent: bool
+    row: Literal["registers", "shared", "streamed"]
     scales: Literal["registers", "shared"]
     reallocate: bool
     access_bytes: int
@@ -33,7 +36,8 @@ def grain(plan: Plan) -> int:
     """Elements of a row that are moved in vectors are a multiple of this; behind them, one by one."""
     x, y = (dtype(plan.kernel[name]["dtype"]).bytes for name in "xy")
     design: NormDesign = plan.design
-    return 16 // x if design.specialise == "tma" else design.access_bytes // max(x, y)
+    bulk = design.specialise == "tma" or design.rows_per_group > 1
+    return 16 // x if bulk else design.access_bytes // max(x, y)
 
 
 def whole(plan: Plan, n: int) -> int:
@@ -41,7 +45,34 @@ def whole(plan: Plan, n: int) -> int:
     return n // grain(plan) * grain(plan)
 
 
+def chunk(plan: Plan) -> int:
+    """Elements of a row that its threads hold at once: all of it, or a part of a long one."""
+    found = {constant.name: constant.value for constant in plan.constants}
+    return int(found.get("CHUNK", plan.design.columns))
+
+
+def walked(plan: Plan) -> int:
+    """How often a long row is walked over: for its mean, for its variance, for y."""
+    return 3 if plan.kernel["norm"] == "layer" else 2
+
+
+def walks(plan: Plan) -> int:
+    """How often a row is loaded: for each walk, or once."""
+    return walked(plan) if plan.design.row == "streamed" else 1
+
+
+def loads_of_row(plan: Plan, n: int) -> int:
+    """Bulk copies, of chunks, that a row of `n` elements takes."""
+    return walks(plan) * -(-n // chunk(plan))
+
+
+def rows_of_ring(plan: Plan) -> int:
+    """Rows, rounded up, that fill a ring."""
+    design: NormDesign = plan.design
+    return -(-design.stages * chunk(plan) // design.columns)
+
+
 def rows_at_once(plan: Plan) -> int:
-    """Rows of one CTA in one step: its groups have one each."""
-    groups: int = plan.design.groups
-    return groups
+    """Rows of one CTA in one step, or all that it has: of each of its groups one, or so many."""
+    rows: int = plan.design.groups * plan.design.rows_per_group
+    return rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpwright.device.problem import Case, Problem
-from warpwright.families.norm_act.workload.design import NormDesign
+from warpwright.families.norm_act.workload.design import NormDesign, rows_at_once
 from warpwright.families.norm_act.workload.problems import of_rows
 from warpwright.families.running import Launched, View
 from warpwright.plan.types import Plan
@@ -17,7 +17,7 @@ def ctas(plan: Plan, problem: Problem, clusters: int) -> int:
     """CTAs of a grid: of persistent ones as many as rows, up to the limit; else one for the rows of its groups."""
     d: NormDesign = plan.design
     rows = problem.extents["M"]
-    return min(rows, clusters) if d.persistent else -(-rows // d.groups)
+    return min(rows, clusters) if d.persistent else -(-rows // rows_at_once(plan))
 
 
 def launched(plan: Plan, problem: Problem, clusters: int) -> Launched:

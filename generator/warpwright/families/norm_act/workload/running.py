@@ -10,7 +10,7 @@ from warpwright.device.tensors import random_values
 from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
 from warpwright.families.norm_act.workload import cases, launch, peer, problems, reference
-from warpwright.families.norm_act.workload.design import NormDesign, whole
+from warpwright.families.norm_act.workload.design import NormDesign, rows_at_once, walks, whole
 from warpwright.families.running import Expected, Launched, Memo, Peer, Sample, Work, Workload
 from warpwright.plan.types import Argument, Plan
 
@@ -72,16 +72,19 @@ class _NormAct:
 
     def units(self, plan: Plan, problem: Problem) -> int:
         m, n = (problem.extents[mode] for mode in "MN")
-        return 0 if not n else m if plan.design.persistent else -(-m // plan.design.groups)
+        return 0 if not n else m if plan.design.persistent else -(-m // rows_at_once(plan))
 
     def share(self, plan: Plan, problem: Problem, clusters: int, only: Sequence[int]) -> list[Mapping[str, slice]]:
-        """CTA i has row i and, from there on, every row so many further on as there are CTAs."""
+        """CTA i has row i and, from there on, every row so many further on as there are CTAs, or so many in a run."""
         rows, count = problem.extents["M"], launch.ctas(plan, problem, clusters)
+        if plan.design.rows_per_group > 1:
+            run = rows_at_once(plan)
+            return [{"M": slice(cta * run, min(rows, (cta + 1) * run))} for cta in only]
         return [{"M": slice(row, row + 1)} for cta in only for row in range(cta, rows, count)]
 
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         m, n = (problem.extents[mode] for mode in "MN")
-        return {copy.tensor: m * whole(plan, n) for copy in plan.main.copies}
+        return {copy.tensor: walks(plan) * m * whole(plan, n) for copy in plan.main.copies}
 
     def launched(self, plan: Plan, problem: Problem, clusters: int) -> Sequence[Launched]:
         return [launch.launched(plan, problem, clusters)]
