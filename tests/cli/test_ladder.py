@@ -16,6 +16,7 @@ from tests.families.copy.points import legal
 from warpwright import resources
 from warpwright.canonical import digest
 from warpwright.cli import contrast
+from warpwright.cli.ladder import _timeline
 from warpwright.device.contrast import Asked
 from warpwright.device.supervise import Supervisor
 from warpwright.diagnosis.spans import Span, Trace
@@ -138,6 +139,27 @@ def test_a_measured_timeline_of_its_own_is_shown(cli: Cli, rendered: Path, tmp_p
         done = cli("ladder", "-o", tmp_path / "out", "--page", tmp_path / "page.html")
         assert (tmp_path / "page.html").read_text().count("<svg") == count
         assert ("not shown: it is modelled" in done.stderr) == (source == "modelled")
+
+
+def test_the_nearest_measured_timeline_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One's own, else what one has committed, else what ships; one that is none gives way to the next, with a word."""
+    monkeypatch.setattr(resources, "ledger", lambda: tmp_path / "shipped")
+    places = {
+        "own": tmp_path / "out" / "config" / "it-0123" / "timeline.json",
+        "committed": tmp_path / "out" / "ledger" / "timelines" / "it-0123.json",
+        "shipped": tmp_path / "shipped" / "timelines" / "it-0123.json",
+    }
+    trace = Trace(0, (Span("load", "producer", 4, 0, 500, "ab stage 0", 0),), ())
+    for place, path in places.items():
+        path.parent.mkdir(parents=True)
+        write_perfetto(path, trace, "it-0123", "measured", place)
+    variant: Any = SimpleNamespace(name="it-0123", folder=SimpleNamespace(path=places["own"].parent))
+    for number, (place, path) in enumerate(places.items()):
+        found = _timeline(variant, tmp_path / "out")
+        assert found is not None
+        assert found.source == f"measured, {place}"
+        path.write_text("none") if number % 2 else path.unlink()
+    assert _timeline(variant, tmp_path / "out") is None
 
 
 def test_where_nothing_can_be_measured(

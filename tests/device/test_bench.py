@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.device.doubles import ROOT
+from tests.device.doubles import ROOT, HostBackend
 from tests.device.plans import make_folder, make_plan
 from warpwright.device import contest
 from warpwright.device.bench import Timing, bench, summary
@@ -80,6 +80,15 @@ def test_only_the_same_product_is_timed_once_for_several() -> None:
     assert gemm.peer_key(make_plan(epilogue=("relu",), stages=4)) == gemm.peer_key(plans[0])
 
 
+def test_operands_of_others_are_taken_only_where_they_are_alike(tmp_path: Path) -> None:
+    """One contest of kernels that differ in one dtype or layout each: every one is called with what its plan says."""
+    plans = [make_plan(), *(make_plan(**{name: ("f16", "m")}) for name in ("a", "d")), make_plan(b=("f16", "n"))]
+    plans += [make_plan(**{name: ("bf16", major)}) for name, major in (("a", "k"), ("b", "k"), ("d", "n"))]
+    folders = [make_folder(tmp_path, plan, name=f"one-{i:012d}") for i, plan in enumerate((*plans, plans[0]))]
+    results = run(folders, replace(SHORT, rounds=1, sustained_rounds=0))
+    assert [(result["status"], result["diagnosis"]) for result in results] == [("correct", "")] * len(folders)
+
+
 def test_what_is_beyond_a_variant_s_limits_is_left_out(tmp_path: Path) -> None:
     long = make_folder(tmp_path, name="long-000000000000")
     short_plan = replace(make_plan(), limits=(Limit("columns", (("N", 1),), 24),))
@@ -96,6 +105,26 @@ def test_what_is_beyond_a_variant_s_limits_is_left_out(tmp_path: Path) -> None:
         f"32x25x16x1 is beyond the limits of {short.name}, and left out (25 columns, at most 24)"
     ]
     assert run([short], replace(SHORT, problems=[wide])) == []
+
+
+def test_every_round_has_an_order_of_its_own(tmp_path: Path) -> None:
+    """Who comes behind whom must not always be the same; a seed gives the same orders again."""
+    folders = [make_folder(tmp_path, name=f"one-{i:012d}") for i in range(3)]
+
+    def orders(seed: int) -> list[list[str]]:
+        request = {"folders": [str(f) for f in folders], "problem": SHORT.problems[0], "rounds": 6, "seed": seed}
+        events: list[dict[str, Any]] = []
+        assert contest.run_contest(HostBackend(), {**request, "sustained_rounds": 0}, events.append)
+        beats = [[e["who"] for e in events if e.get("doing", "").startswith(f"round {n},")] for n in range(6)]
+        return [round_[: len(round_) // 2] for round_ in beats]  # ahead of the launch, and of the wait for it
+
+    found = orders(1)
+    everyone = [folder.name for folder in folders]
+    kind = workload("gemm").peer_key(make_plan())
+    everyone += [contest.peer_contestant(kind, number, part) for number in range(2) for part in (1, 2)]
+    assert all(sorted(order) == sorted(everyone) for order in found)
+    assert len({tuple(order) for order in found}) > 3
+    assert orders(1) == found != orders(2)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.device.plans import make_plan
 from warpwright.canonical import canonical_json
 from warpwright.device.bench import figures
@@ -72,6 +74,30 @@ def test_other_problems_and_gpus_are_not_compared() -> None:
     larger = replace(other, figures={**other.figures, "problem": {**PROBLEM, "m": 128}})
     assert to_unspecialised([one, larger]) == {}
     assert [table.problem for table in tables([one, larger], MODES)] == ["64x32x16", "128x32x16"]
+
+
+def test_ratios_are_of_medians_theirs_over_mine() -> None:
+    """Of samples whose medians all differ, so that who is taken for whom shows."""
+    samples = {"cold_us": [20.0, 1.0, 90.0], "sustained_us": [16.0], "peer_cold_us": [40.0], "peer_again_us": [44.0],
+               "peer_sustained_us": [24.0], "peer2_cold_us": [10.0], "peer2_again_us": [10.5],
+               "peer2_sustained_us": [8.0]}  # fmt: skip
+    found = figures(plan(True), PROBLEM, samples, [], ("torch", "plain copy"))
+    told = [[peer[key] for key in ("name", "ratio", "noise", "tie", "sustained_ratio")]
+            for peer in (found["peer"], *found["further_peers"])]  # fmt: skip
+    assert told == [["torch", 2.0, 0.1, False, 1.5], ["plain copy", 0.5, 0.05, False, 0.5]]
+    assert found["speed"] / found["peer"]["speed"] == pytest.approx(2, rel=1e-3)
+    assert found["sustained_speed"] / found["speed"] == pytest.approx(1.25, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "again", "tie"),
+    [(20.0, 22.0, 24.1, False), (20.0, 22.0, 24.3, True), (22.0, 20.0, 21.8, False), (22.0, 20.0, 18.1, True)],
+)
+def test_a_tie_is_within_what_a_peer_differs_from_itself(mine: float, theirs: float, again: float, tie: bool) -> None:
+    """As parts of the peer's own time, whoever is the faster."""
+    samples = {"cold_us": [mine], "sustained_us": [], "peer_cold_us": [theirs], "peer_again_us": [again]}
+    found = figures(plan(True), PROBLEM, {**samples, "peer_sustained_us": []}, [], ("torch",))
+    assert found["peer"]["tie"] == tie
 
 
 def test_old_figures_of_one_peer_are_shown() -> None:

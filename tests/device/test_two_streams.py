@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.device.doubles import ROOT, HostStreams, PairBackend
+from tests.device.doubles import ROOT, HostStreams, HostTimer, PairBackend
 from tests.device.plans import make_folder, make_plan
 from tests.families.copy.points import legal
+from warpwright.device import two_streams
 from warpwright.device.contrast import Asked, contrast
 from warpwright.device.supervise import Supervisor
 from warpwright.device.two_streams import MAKER, NARROW, ONE, READER, TWO, run_two_streams
@@ -95,6 +96,39 @@ def test_a_narrow_maker_has_as_many_ctas_as_the_reader(
     assert set(asked) == {5, 24}
     # Each run of a way: once to check it, twice to warm up, once timed; full ones also once ahead of all.
     assert (asked.count(5), asked.count(24)) == (4, 3 * 4 + 1)
+
+
+def test_what_warms_up_does_not_count(folders: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock of which every reading is later by more than the one before: times tell when they were taken."""
+    launched = iter(range(10**6))
+
+    class Numbered(HostTimer):
+        def collect(self, waiting: Callable[[int], None]) -> list[float]:
+            return [float(next(launched)) for _ in super().collect(waiting)]
+
+    read = iter(range(10**6))
+    monkeypatch.setattr(two_streams, "time", SimpleNamespace(perf_counter=lambda: next(read) ** 2))
+    monkeypatch.setattr(PairBackend, "timer", lambda self: Numbered())
+    ways = measure(folders, rounds=4)["ways"]
+    for way in ways:
+        assert [us // len(ways) for us in way["us"]] == [2, 3, 4, 5]  # two rounds of all ways come before
+        assert [(us / 1e6 - 1) / 4 // len(ways) for us in way["host_us"]] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(("idle", "way"), [("_side_by_side", "two streams of 1"), ("make", "narrow maker of 1")])
+def test_what_a_way_before_has_left_is_not_taken_for_its_own(
+    folders: dict[str, str], idle: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A way that computes nothing, or a maker that makes nothing, where the results of others lie."""
+    original = getattr(two_streams._Pair, idle)
+
+    def nothing(self: Any, *given: Any, **how: Any) -> Callable[[], object]:
+        return (lambda: None) if idle != "make" or how.get("narrow") else original(self, *given, **how)
+
+    monkeypatch.setattr(two_streams._Pair, idle, nothing)
+    (fault,) = measure(folders, chunks=[1])["checked"]["faults"]
+    assert f"{way}: d" in fault
+    assert "is not what the reader alone gives" in fault
 
 
 @pytest.mark.parametrize(

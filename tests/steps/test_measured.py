@@ -73,3 +73,15 @@ def test_a_stretch_has_the_first_store_in_its_middle() -> None:
     assert (cut[0].start, cut[0].end) == (1825, 1900)  # one that is only partly in it
     assert stretch(steps, 250)[0].start == 1000  # without a store, the first
     assert stretch(spans, 10_000) == spans
+
+
+@pytest.mark.parametrize("clocks", [150.0, 400.0, 2000.0])
+@pytest.mark.parametrize("at", range(1000, 3000, 100))
+def test_a_stretch_is_as_long_as_it_is_asked_to_be(at: int, clocks: float) -> None:
+    """Wherever the first store is, also near an end."""
+    steps = [Span("stage 0", "load", start, start + 100) for start in range(1000, 3000, 100)]
+    found = stretch((*steps, Span("consumer 0", "store", at, at + 50)), clocks)
+    begin, end = min(span.start for span in found), max(span.end for span in found)
+    assert 1000 <= begin <= at < end <= 3000
+    assert end - begin == clocks
+    assert (at - begin == clocks / 2) or begin == 1000 or end == 3000

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from warpwright.cli.results import format_seconds
+from warpwright.device.two_streams import MAKER, NARROW, ONE, READER, TWO
 from warpwright.plan.step import Span
 from warpwright.steps import Shown, page, table
-from warpwright.steps.contrast import Contrast, Cut
+from warpwright.steps.contrast import Contrast, Cut, contrast
 from warpwright.steps.difference import changed, difference
 from warpwright.steps.measured import Measured
 from warpwright.steps.picture import LEFT, WIDTH, longest, picture
@@ -134,6 +135,28 @@ def test_a_measured_timeline_stands_below_the_modelled_one() -> None:
     assert re.findall(r"<h3>(.*?)</h3>", text) == ["modelled", "modelled", "a &lt;GPU&gt;"]
     assert "load: 0 to 4, 4 clocks" in text
     assert "compute: 4 to 10, 6 clocks" in text  # as long as the modelled ones are
+
+
+@pytest.mark.parametrize("slower", [TWO, NARROW])
+def test_every_median_has_its_place(slower: str) -> None:
+    """Of samples that all differ; the host's is that of the way which takes it longest to enqueue."""
+    keys = [(MAKER, 1), *((way, chunks) for chunks in (8, 1) for way in (READER, ONE, TWO, NARROW))]
+    us = {key: 10.0 * number for number, key in enumerate(keys, 1)}
+    ways = [{"way": way, "chunks": chunks, "us": [us[way, chunks], 1.0, 999.0],
+             "host_us": [us[way, chunks] + 1000 * (way == slower), 1.0, 9999.0]} for way, chunks in keys]  # fmt: skip
+    told = {"asked": {"problem": {"m": 64}}, "gpu": {"gpu": "GPU"}, "reader": {"variant": "reads"},
+            "maker": {"variant": "makes"}, "shared": "somebody"}  # fmt: skip
+    found = contrast({**told, "ways": ways})
+    assert (found.problem, found.gpu, found.reader, found.maker, found.shared) == (
+        {"m": 64}, "GPU", "reads", "makes", "somebody"
+    )  # fmt: skip
+    assert (found.maker_seconds, found.whole) == pytest.approx((us[MAKER, 1] * 1e-6, us[READER, 1] * 1e-6))
+    assert [cut.chunks for cut in found.cuts] == [1, 8]
+    for cut in found.cuts:
+        n = cut.chunks
+        seconds = (cut.reader, cut.one_stream, cut.two_streams, cut.narrow)
+        assert seconds == pytest.approx([us[way, n] * 1e-6 for way in (READER, ONE, TWO, NARROW)])
+        assert cut.host == pytest.approx((us[slower, n] + 1000) * 1e-6)
 
 
 def test_two_kernels_stand_beside_the_steps() -> None:
