@@ -165,6 +165,10 @@ FAULTS = {
         cause=("consumer (warp 1) waits for row_full[1], phase 0 (round 1", "has issued the loads",
                "fewer warps arrive"),
     ),
+    "rows-ahead-bytes": Fault(
+        _norm("ahead"), (("expect_tx(full, 2 * row_bytes)", "expect_tx(full, 2 * row_bytes + 16)"),), "hang",
+        cause=("waits for row_full[0], phase 0 (round 0", "issued the loads", "fewer bytes land"),
+    ),
     "row-sum-count": Fault(
         _norm("none"), (("number_of_threads=ROW_THREADS", "number_of_threads=ROW_THREADS + 32"),), "hang",
         cause=("named barrier", "32 of 96 threads have not come"),
@@ -192,6 +196,7 @@ RIGHT: dict[str, Callable[[], Plan]] = {
     "norm-tma": _norm("tma"),
     "norm-preprocess": _norm("preprocess"),
     "norm-none": _norm("none"),
+    "norm-ahead": _norm("ahead"),
     "norm-once": lambda: norm(specialise="none", columns=512, warps_per_row=1, persistent=False),
     "serial": lambda: rung(1),
     "grid": lambda: rung(2),
