@@ -13,6 +13,7 @@ from warpwright import families
 from warpwright.build.builder import TIMEOUT_SECONDS
 from warpwright.build.pool import Pool
 from warpwright.device.marks import STAMPED, Marks, instrumented
+from warpwright.diagnosis.hang import hang_of
 from warpwright.diagnosis.modelled import diagnose_modelled, run_modelled
 from warpwright.diagnosis.twin import Twin, build_twin, compile_into, twin_source
 from warpwright.emulate.variant.check_plan import Difference
@@ -46,6 +47,18 @@ def test_a_planted_fault_is_named(name: str, service: Pool, tmp_path: Path) -> N
         assert report.figures.verdict == fault.verdict, told
         assert report.figures.lead.get(0, 0) + report.figures.lead.get(1, 0) > 0.99  # never two stages full
     assert ("modelled by the emulator" in told) == (report.source == "modelled")
+
+
+def test_who_goes_on_without_the_others_is_named_where_marks_are_all_there_is(service: Pool, tmp_path: Path) -> None:
+    """As on a GPU, which does not tell at which barrier a warp stands."""
+    fault = FAULTS["not-all-synchronise"]
+    plan, source = planted(fault)
+    run = run_modelled(build_twin(plan, tmp_path / "twin", source, service), fault.problem)
+    hang = hang_of(plan.main, run.marks)
+    assert hang is not None
+    assert "all (warp 3) is past the wait of round 0 and stands at nothing" in hang.causes[0].text
+    assert hang.causes[1].text.startswith("all (warps 0..2) waits for what round 0 loads")
+    assert hang.causes[1].text.endswith("all (warp 3) has gone on without waiting for them")
 
 
 @pytest.mark.parametrize("name", RIGHT)

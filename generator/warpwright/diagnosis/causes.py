@@ -75,6 +75,9 @@ def _not_together(one: Standing, others: Sequence[Standing]) -> tuple[int, str]:
         return (_FOLLOWS if late else _NOT_LANDED), f"{one}: at {one.at}"
     if late:
         return _FOLLOWS, f"{one}: {_have(one, late)} not come to it"
+    gone = [other for other in others if other.cta == one.cta and other.progress(LOADS).taken >= one.round]
+    if gone:
+        return _FOLLOWS, f"{one}: {_have(one, gone)} gone on without waiting for them"
     text = "all of them have come to it: it waits for more threads than there are, or for loads that do not end"
     return _NOT_LANDED, f"{one}: {text}"
 
