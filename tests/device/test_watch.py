@@ -14,8 +14,9 @@ from tests.diagnosis.written import Written, one_never_releases
 from tests.emulate.plans import gemm_plan
 from warpwright.device.mapped import capsule
 from warpwright.device.marks import STAMPED, instrumented
-from warpwright.device.supervise import Supervisor
-from warpwright.diagnosis.measured import diagnose_measured
+from warpwright.device.supervise import Outcome, Supervisor
+from warpwright.device.watch import packed
+from warpwright.diagnosis.measured import diagnose_measured, report_of
 from warpwright.diagnosis.report import Report
 from warpwright.plan.types import Plan
 
@@ -68,6 +69,32 @@ def test_what_ends_is_compared_and_stamped(plan: Plan, measure: Callable[..., Re
     assert report.remarks[0].startswith("the twin takes ")
     assert ", the kernel " in report.remarks[0]
     assert measure(written, wrong=True).status == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("twin", "kernel", "slowdown", "told"),
+    [
+        (30.0, 20.0, 1.5, "the twin takes 30 us, the kernel 20: 1.50 x as long"),
+        (19.0, 20.0, 0.95, "the twin takes 19 us, the kernel 20: 0.95 x as long"),
+        (30.0, None, None, "the twin takes 30 us; beside the kernel's own time, that is what its marks cost"),
+        (None, None, None, None),
+    ],
+)
+def test_what_the_marks_cost(
+    plan: Plan, twin: float | None, kernel: float | None, slowdown: float | None, told: str | None
+) -> None:
+    """The twin's time over the kernel's; where it is much longer, ahead of the figures."""
+    written = Written(plan)
+    written.stamp(8, 0, AB_WAIT=0, AB_GOT=0, AB_DONE=0)
+    for warp in range(8):
+        written.stamp(warp, 0, AB_WAIT=0, AB_GOT=600, AB_DONE=1000, AB_RELEASED=1000)
+    times = {"microseconds": twin, "plain_microseconds": kernel}
+    marks = {"event": "marks", "notes": packed(written.marks.notes), "stamps": packed(written.marks.stamps)}
+    events = [{**marks, "right": True, **{name: us for name, us in times.items() if us is not None}}]
+    report, _ = report_of(plan, "it", "64", Outcome(events=events), {"gpu": "GPU"})
+    assert report.slowdown == (None if slowdown is None else pytest.approx(slowdown))
+    assert report.remarks == ((told,) if told else ())
+    assert any("what follows is of the twin" in line for line in report.lines()) == (slowdown == 1.5)
 
 
 def test_host_memory_as_a_tensor() -> None:

@@ -170,7 +170,9 @@ def _levels(begun: Mapping[int, int], ended: Mapping[int, int], first: int, last
     found: dict[int, int] = {}
     level, since = 0, first
     for clock, change in changes:
-        if first < clock <= last:
+        if clock > last:
+            break
+        if clock > first:
             found[level] = found.get(level, 0) + clock - since
             since = clock
         level += change
