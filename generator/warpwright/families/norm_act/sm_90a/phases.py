@@ -20,6 +20,8 @@ __all__ = ["phases"]
 
 #: CTAs on an SM, of which the fastest that fits is what a kernel without specialised warps is taken for.
 _CTAS = (1, 2, 3, 4, 5, 6, 8)
+#: Rows of a group: where it has more than one, they are all on their way at once.
+_ROWS = (1, 2, 3, 4)
 
 
 def phases(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Phases | None:
@@ -47,10 +49,9 @@ def phases(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pha
     side, work = ("groups", "issue of loads") if by_copies else ("consumers", "producers")
     loaders = d.producer_groups if by_copies else d.producer_warps  # of a warp that issues copies, one thread does
     load = {"L2": read_of_stage / device.l2_bytes_per_clock, work: clocks[work]}
-    latency, queued = (
-        prediction.CLOCK * prediction.LOAD_LATENCY,
-        prediction.CLOCK * moved_of_stage / prediction.LOADED_RATE,
-    )
+    held, most = -(-n // elements) - 1 if d.row == "shared" else 0, max(1, rounds * parts)
+    queued = prediction.CLOCK * moved_of_stage / prediction.LOADED_RATE
+    latency = max(0.0, clocks["load latency"] - queued) * max(1, min(d.stages - held, most)) * sharing
     if not by_copies:  # a stage is there once a producer group has gone through its row, whose loads are its own
         load["load latency"] = clocks["load latency"]
         latency, queued = clocks[work] * d.producer_groups * sharing, 0.0
@@ -59,14 +60,14 @@ def phases(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pha
         stage=f"a {'chunk' if long else 'row'} of {elements} of x" if by_copies else f"a normalised row of {d.columns}",
         stage_bytes=elements * (x * (2 if plan.kernel["residual"] else 1) if by_copies else 4),
         stages=d.stages,
-        held=-(-n // elements) - 1 if d.row == "shared" else 0,
+        held=max(0, held),
         load=load,
         compute={"special functions": clocks["special functions"], side: clocks[side]},
         both={term: clocks[term] for term in ("L2", "instructions")},
         latency=latency,
         queued=queued,
         steps=rounds * sharing * parts,
-        most=max(1, rounds * parts) if by_copies else None,
+        most=most if by_copies else None,
         resident=sharing,
         producer_warps=loaders,
         consumer_warps=d.groups * d.warps_per_row,
@@ -91,14 +92,17 @@ def _held(plan: Plan) -> int:
     return -(-chunk(plan) // (LANES * d.warps_per_row))
 
 
-def _point(plan: Plan, row_warps: int, ctas: int, scales: str) -> Point:
-    """The same kernel where all warps do everything: persistent CTAs, whose groups have their next row on its way."""
+def _point(plan: Plan, row_warps: int, ctas: int, rows: int, scales: str) -> Point:
+    """The same kernel where all warps do everything: persistent CTAs, whose groups have their next row on its way; or
+    CTAs of a few rows for each group that come at once."""
     d: NormDesign = plan.design
     design = {
         "specialise": "none",
         "columns": d.columns,
         "warps_per_row": row_warps,
         "groups": max(1, WARPGROUP // row_warps) if d.row == "registers" else 1,
+        "rows_per_group": rows,
+        "persistent": rows == 1,
         "row": d.row,
         "ctas_per_sm": ctas,
         "scales": scales,
@@ -109,12 +113,13 @@ def _point(plan: Plan, row_warps: int, ctas: int, scales: str) -> Point:
 
 
 def _without(plan: Plan, extents: Mapping[str, int], device: Device) -> Iterator[Way]:
-    """The fastest legal one, if there is any: as many warps have a row, or twice as many, and the next in registers."""
+    """The fastest legal one, if there is any: as many warps have a row, or twice as many."""
     found = []
     row_warps = plan.design.warps_per_row
-    for warps, ctas, scales in product((row_warps, 2 * row_warps), _CTAS, ("registers", "shared")):
-        other = plan_of(_point(plan, warps, ctas, scales))
+    for warps, ctas, rows, scales in product((row_warps, 2 * row_warps), _CTAS, _ROWS, ("registers", "shared")):
+        other = plan_of(_point(plan, warps, ctas, rows, scales))
         if other.legal:
-            found.append(Way(2, prediction.predict(other, extents, device).seconds, ctas, other.main.shared_bytes))
+            seconds = prediction.predict(other, extents, device).seconds
+            found.append(Way(max(2, rows), seconds, ctas, other.main.shared_bytes))
     if found:
         yield min(found, key=lambda way: way.seconds)
