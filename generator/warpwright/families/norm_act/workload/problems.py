@@ -6,7 +6,7 @@ Extents follow the variant's own capacity, groups and ring.
 from __future__ import annotations
 
 from warpwright.device.problem import Fill, Problem
-from warpwright.families.norm_act.workload.design import NormDesign, grain
+from warpwright.families.norm_act.workload.design import NormDesign, grain, rows_at_once, rows_of_ring
 from warpwright.plan.types import Plan
 
 __all__ = ["LARGE_MEAN", "of_rows", "standard"]
@@ -26,8 +26,8 @@ def standard(plan: Plan) -> list[Problem]:
     """Return the standard problems, cheap ones first."""
     d: NormDesign = plan.design
     g, n, problem = grain(plan), d.columns, of_rows
-    resident = _SMS * d.ctas_per_sm * d.groups
-    far = max(2 * d.stages, 2) + 1
+    resident = _SMS * d.ctas_per_sm * rows_at_once(plan)
+    far = max(2 * rows_of_ring(plan), 2) + 1
     ragged = [
         problem("below_grain", 5, max(1, g - 1)),
         problem("grain", 5, g, fill="integer"),
