@@ -231,7 +231,7 @@ class Torch:
         assert (dtype, device) == ("uint8", "cuda")
         return SimpleNamespace(size=size, copy_=lambda source: self.copied.append(source.size))
 
-    def compile(self, function: Any, mode: str) -> Any:
+    def compile(self, function: Any, mode: str, dynamic: bool) -> Any:
         if not self.compiles:
             raise RuntimeError("no Triton")
         return lambda given: None
