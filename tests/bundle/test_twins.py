@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,12 +16,16 @@ from tests.bundle.kit import ROOT, bundle
 from tests.device.plans import make_folder
 from tests.diagnosis.written import one_never_releases
 from tests.emulate.plans import gemm_plan
+from warpwright.bundle import twins
 from warpwright.bundle.twins import write_twins
 from warpwright.device.marks import instrumented, is_twin
 from warpwright.device.opening import VARIANTS
-from warpwright.device.variant import load_variant
+from warpwright.device.variant import LIBRARY, ORIGIN, load_variant
 from warpwright.diagnosis.hung import TWIN, problem_of
+from warpwright.diagnosis.twin import twin_source
 from warpwright.plan.types import Plan
+from warpwright.record import write_json
+from warpwright.render import render
 
 NAME = "hangs-000000000000"
 
@@ -80,3 +85,33 @@ def test_twins_are_built_beside_their_variants(plan: Plan, tmp_path: Path) -> No
     assert is_twin(twin.plan)
     assert twin.plan.design == plan.design
     assert steps == [1]
+
+
+@pytest.mark.parametrize(
+    "edit", [("", ""), ("STAGES = 4 ", "STAGES = 3 "), ("Int32, stream):", "Int32, stream):  # a")]
+)
+def test_the_twin_of_an_edited_kernel_has_the_edit_and_the_marks(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: tuple[str, str]
+) -> None:
+    """Of one that is edited where its twin has a mark there is none, and it says why."""
+    folder, built, text = make_folder(tmp_path, plan, NAME), list[str](), render(plan)
+    (folder / "kernel.py").write_text(text.replace(*edit))
+    if edit[1]:
+        assert edit[0] in text
+        write_json(folder / "rendered.json", {"source_sha": "0" * 64})  # another source was built
+
+    def build(of: Plan, to: Path, source: str, service: Any) -> SimpleNamespace:
+        built.append(source)
+        to.mkdir()
+        for name in ("plan.json", LIBRARY, ORIGIN):
+            (to / name).touch()
+        return SimpleNamespace(folder=to)
+
+    monkeypatch.setattr(twins, "build_twin", build)
+    missing = write_twins([folder], tmp_path / "bundle", lambda: None)
+    if "stream" in edit[0]:
+        assert "is edited where its twin has a mark" in missing[NAME]
+        assert built == []
+    else:
+        assert missing == {}
+        assert built == [twin_source(plan).replace(*edit)]

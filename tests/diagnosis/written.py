@@ -15,7 +15,7 @@ UNSET = -1
 
 
 class Written:
-    """Marks of CTA 0 of a plan's kernel."""
+    """Marks of a plan's kernel, of CTA 0 or, of notes, of whichever."""
 
     def __init__(self, plan: Plan) -> None:
         of = layout_of(plan)
@@ -27,10 +27,10 @@ class Written:
         for step, clock in clocks.items():
             self.marks.stamps[(warp * of.rounds + number) * STEPS + of.steps[step]] = clock
 
-    def note(self, warp: int, step: str, number: int, stage: int, parity: int) -> None:
+    def note(self, warp: int, step: str, number: int, stage: int, parity: int, cta: int = 0) -> None:
         """Say where a warp is."""
         of = self.marks.layout
-        self.marks.notes[warp * STEPS + of.steps[step]] = number + 1 << 16 | parity << 8 | stage
+        self.marks.notes[(cta * of.warps + warp) * STEPS + of.steps[step]] = number + 1 << 16 | parity << 8 | stage
 
     def save(self, path: Path, hangs: bool = False, wrong: bool = False) -> Path:
         """Write the file that the double of a device plays."""
