@@ -88,7 +88,7 @@ def test_twins_are_built_beside_their_variants(plan: Plan, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "edit", [("", ""), ("STAGES = 4 ", "STAGES = 3 "), ("Int32, stream):", "Int32, stream):  # a")]
+    "edit", [("", ""), ("STAGES = 4 ", "STAGES = 3 "), ("Int32, stream):", "Int32, stream):  # mine")]
 )
 def test_the_twin_of_an_edited_kernel_has_the_edit_and_the_marks(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: tuple[str, str]

@@ -8,6 +8,7 @@ import lzma
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,9 +75,15 @@ def test_validated_then_timed_then_left_alone(cli: Cli, config: Path, out: Path,
 
 
 def test_problems_beyond_a_variant_s_limits_are_left_out_with_a_word(
-    cli: Cli, config: Path, out: Path, device: list[Folder]
+    cli: Cli, config: Path, out: Path, device: list[Folder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As one file may hold designs for short and for long rows; here nothing counts so many rows."""
+    steps, original = list[str](), gpu.bench
+
+    def counted(exploration: Any, variants: Any, on_step: Callable[[], None], known: gpu.Gpu) -> None:
+        original(exploration, variants, lambda: (steps.append("timed or left out"), on_step())[1], known)  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(gpu, "bench", counted)
     beyond = "{m: 2147483647, n: 8, k: 8}"
     text = config.read_text()
     mixed = text.replace("{m: 16, n: 24, k: 8}", f"{beyond}, {{m: 16, n: 24, k: 8}}")
@@ -85,6 +92,7 @@ def test_problems_beyond_a_variant_s_limits_are_left_out_with_a_word(
         done = cli(step, config, "-o", out)
         assert done.exit_code == 0, done.stderr
         assert f"2147483647x8x8x1 is beyond the limits of {device[0].path.name}" in " ".join(done.stderr.split())
+    assert len(steps) == 2 * len(device), "progress counts each problem of each variant, once"
     assert "or for the first problem within a variant's limits" in " ".join(done.stderr.split())
     assert json.loads((device[0].path / "gpu.json").read_text())["figures"]["problems"] == 2
     _, found = variants(cli, "bench", config, "-o", out)
