@@ -70,7 +70,7 @@ def test_phases_that_are_wrong_do_not(field: str, factor: int) -> None:
     assert max(found["gemm"]) > 0.02
     assert field == "exposed" or max(found["copy"]) > 0.02
     assert field == "exposed" or max(found["norm_act"]) > 0.1
-    assert field not in ("steps", "exposed") or max(found["sgemm"]) > 0.6
+    assert field not in ("steps", "exposed") or max(found["sgemm"]) > 0.5
 
 
 def test_the_stages_that_hide_a_load_are_those_that_the_prediction_tells() -> None:

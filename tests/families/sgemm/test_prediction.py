@@ -15,35 +15,35 @@ from warpwright.plan.types import Plan
 
 TARGET = target("sgemm", "sm_90a")
 WIDE: dict[str, Any] = {"group": 4}
-SHARING: dict[str, Any] = {"lane_order": "interleaved", "group": 4}
-TALL: dict[str, Any] = {"thread": {"m": 8, "n": 16}, "warps": {"m": 2, "n": 4}, "group": 4}
-SMALL: dict[str, Any] = {"thread": {"m": 8, "n": 8}, "warps": {"m": 2, "n": 2}}
-SQUARE: dict[str, Any] = {"thread": {"m": 8, "n": 8}, "warps": {"m": 2, "n": 4}, "tile_k": 16}
-MANY: dict[str, Any] = {"thread": {"m": 8, "n": 8}, "warps": {"m": 4, "n": 4}, "tile_k": 16, "group": 4}
-ALL: dict[str, Any] = {"specialise": "none", "tile_k": 16, "stages": 3, "group": 4}
+TALL: dict[str, Any] = {"thread": {"m": 8, "n": 16}, "warps": {"m": 2, "n": 4}}
+SMALL: dict[str, Any] = {"thread": {"m": 8, "n": 8}, "warps": {"m": 2, "n": 2}, "stages": 4}
+SQUARE: dict[str, Any] = {"thread": {"m": 8, "n": 8}, "warps": {"m": 2, "n": 4}, "tile_k": 16, "stages": 4}
+MANY: dict[str, Any] = {"thread": {"m": 8, "n": 8}, "warps": {"m": 4, "n": 4}, "tile_k": 16, "stages": 4}
+ALL: dict[str, Any] = {"specialise": "none", "tile_k": 16, "stages": 3}
 PROBLEMS = ((4096, 4096, 4096), (1024, 1024, 1024), (2048, 2048, 2048), (4000, 5000, 3000))
-#: Microseconds at those problems on NVIDIA H200 (driver 580.159.04, torch 2.11, L2 flushed before each of 40 or 50
-#: launches, medians).
+#: Microseconds at those problems on NVIDIA H200 (driver 580.159.04, torch 2.11, L2 flushed before each of 50 launches,
+#: medians).
 MEASURED: list[tuple[Plan, tuple[float, ...]]] = [
-    (legal(**WIDE), (2355.2, 154.7, 302.3, 2163.3)),
-    (legal(lane_order="plain", **WIDE), (2421.3, 159.3, 311.0, 2225.3)),
-    (legal(**SHARING), (2505.7, 164.3, 322.9, 2305.9)),
-    (legal(unroll=4, **SHARING), (2544.6, 166.7, 327.8, 2340.6)),
-    (legal(tile_k=16, stages=6, **WIDE), (2425.4, 159.1, 311.1, 2230.2)),
-    (legal(**TALL), (2349.5, 154.5, 302.1, 2165.8)),
-    (legal(**MANY), (2599.1, 167.9, 330.8, 2398.3)),
-    (legal(**ALL), (2623.2, 170.3, 335.1, 2427.3)),
-    (legal(**SMALL, group=4), (2755.1, 50.5, 353.1, 2537.6)),
-    (legal(**SMALL, **SHARING), (2913.2, 53.2, 373.1, 2679.9)),
-    (legal(**SQUARE, **SHARING), (2755.0, 92.7, 353.3, 2533.4)),
-    (legal(**SQUARE, ctas_per_sm=2, **SHARING), (2652.9, 94.3, 340.5, 2440.3)),
-    (legal(warps={"m": 2, "n": 2}, tile_k=16, ctas_per_sm=2, **SHARING), (2571.3, 95.7, 330.9, 2364.7)),
-    (legal("k", **WIDE), (2672.3, 174.1, 341.5, 2456.2)),
-    (legal("k", **TALL), (2502.2, 164.3, 321.6, 2303.0)),
-    (legal("m", "k", producer_warps=2, **WIDE), (2496.7, 163.6, 321.9, 2295.7)),
+    (legal(**WIDE), (2358.9, 154.8, 303.3, 2168.3)),
+    (legal(tile_k=64, **WIDE), (2332.6, 153.2, 300.1, 2143.7)),
+    (legal(unroll=4, **WIDE), (2405.9, 157.6, 308.8, 2211.5)),
+    (legal(lane_order="plain", **WIDE), (2426.3, 159.1, 311.5, 2228.9)),
+    (legal(lane_order="interleaved", **WIDE), (2505.1, 163.7, 321.4, 2300.7)),
+    (legal(tile_k=16, stages=6, **WIDE), (2431.1, 159.1, 312.1, 2233.3)),
+    (legal(raster="n", **TALL), (2353.4, 154.8, 303.0, 2164.8)),
+    (legal(**MANY, **WIDE), (2602.7, 168.0, 331.9, 2400.8)),
+    (legal(**ALL, **WIDE), (2627.1, 170.5, 336.2, 2430.1)),
+    (legal(**SMALL, **WIDE), (2759.8, 50.8, 353.9, 2540.3)),
+    (legal(**SQUARE, **WIDE), (2641.2, 89.9, 338.4, 2430.0)),
+    (legal(**SQUARE, ctas_per_sm=2, **WIDE), (2534.4, 91.5, 324.2, 2328.1)),
+    (legal(warps={"m": 2, "n": 2}, tile_k=16, stages=4, ctas_per_sm=2, **WIDE), (2438.7, 91.4, 312.9, 2242.3)),
+    (legal("k", **WIDE), (2677.8, 174.4, 342.4, 2461.3)),
+    (legal("k", **TALL, **WIDE), (2505.9, 164.7, 322.4, 2305.4)),
+    (legal("m", "k", producer_warps=2, **WIDE), (2501.7, 164.6, 323.3, 2301.4)),
+    (legal("k", "k", **WIDE), (2861.3, 186.3, 367.2, 2629.2)),
 ]
-#: Of a time. The largest error is 3.1 %, of two CTAs of eight warps on an SM.
-TOLERANCE = 0.035
+#: Of a time. The largest error is 3.5 %, of two CTAs of eight warps on an SM.
+TOLERANCE = 0.04
 
 
 def seconds(plan: Plan, m: int, n: int, k: int, batches: int = 1) -> float:
@@ -67,8 +67,8 @@ def test_predictions_are_near_what_was_measured_and_rank_alike() -> None:
 
 @pytest.mark.parametrize(
     ("constant", "factor"),
-    [("HERTZ", 0.95), ("ISSUED", 1.05), ("PER_STAGE", 3), ("PER_STAGE_OF_ALL", 0.3), ("PER_COPY", 2.0),
-     ("STAGE_LATENCY", 3), ("BLOCK_LATENCY", 6), ("TILE_LATENCY", 3), ("VECTOR_LATENCY", 0.5), ("VECTOR_LATENCY", 1.5),
+    [("HERTZ", 0.95), ("ISSUED", 1.05), ("PER_STAGE", 3), ("PER_STAGE_OF_ALL", 15), ("PER_COPY", 2.0),
+     ("STAGE_LATENCY", 3), ("BLOCK_LATENCY", 40), ("TILE_LATENCY", 3), ("VECTOR_LATENCY", 0.5), ("VECTOR_LATENCY", 1.5),
      ("SHARED_READ", 0.2), ("SHARED_READ", 2), ("PER_BLOCK", 8)],
 )  # fmt: skip
 def test_a_wrong_constant_shows(monkeypatch: pytest.MonkeyPatch, constant: str, factor: float) -> None:

@@ -15,7 +15,7 @@ from warpwright.plan.types import Plan
 SQUARE = '{"k": 4096, "l": 1, "m": 4096, "n": 4096}'
 #: Limits: rank correlation, typical factor, smallest and largest predicted over measured. The times of the ledger are
 #: measured anew now and then, which moves a time by 2 %.
-SHIPPED = (0.93, 1.025, 0.94, 1.06)
+SHIPPED = (0.93, 1.025, 0.94, 1.13)
 
 
 @functools.cache
