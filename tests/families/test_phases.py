@@ -102,5 +102,9 @@ def test_phases_name_what_the_plan_has() -> None:
         assert 0 <= phases.from_l2 < 1
         assert 0 <= phases.idle < 1
         full = (phases.stage_bytes, 0)  # none where warps fill a stage, and named barriers may tell of it
-        rings = [b for b in kernel.barriers if b.transaction_bytes in full]
+        rings = [b for b in kernel.barriers if b.name.endswith("_full") and b.transaction_bytes in full]
         assert any(ring.stages == phases.stages for ring in rings), planned.label
+        # A ring holds what is loaded, or rows that were made of it; c is no part of a stage, whatever it takes.
+        held = {a.name for a in planned.arguments if a.role == "input" and a.kind != "scalar"} - {"c"} | {"rows"}
+        stages = [b for b in kernel.buffers if b.name in held and b.shape[-1] == phases.stages]
+        assert sum(b.bytes for b in stages) == phases.stages * phases.stage_bytes, planned.label
