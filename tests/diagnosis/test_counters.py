@@ -51,6 +51,12 @@ def test_units_and_the_last_launch() -> None:
     assert read_counters(head.replace('"us"', '"ms"')).microseconds == 1000500
 
 
+def test_what_the_launched_program_says_is_no_row() -> None:
+    table, said = TABLE.read_text().splitlines(), "/usr/lib/torch/x.py:3: UserWarning: no NumPy, maybe\n  import x"
+    for at in range(len(table) + 1):
+        assert read_counters("\n".join([*table[:at], said, *table[at:]])) == read_counters(TABLE.read_text())
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -11,7 +12,9 @@ import pytest
 
 from tests.plan.space import legal_plans
 from warpwright import resources
-from warpwright.archs import H200
+from warpwright.archs import H200, Device
+from warpwright.device.problem import Problem
+from warpwright.dtypes import dtype
 from warpwright.families import target, workload
 from warpwright.plan import plan
 from warpwright.plan.phases import Phases
@@ -44,15 +47,18 @@ def told() -> Iterator[tuple[Plan, Mapping[str, int], Phases]]:
                 yield planned, sizes, found
 
 
+def difference(planned: Plan, sizes: Mapping[str, int], phases: Phases, device: Device = H200) -> float:
+    """How far the phases' time is from the predicted one, as a part."""
+    seconds = phases.overlapped(device, phases.stages, phases.resident)
+    return abs(seconds / target(planned.family, planned.arch).predict(planned, sizes, device).seconds - 1)
+
+
 def differences(wrong: Mapping[str, float] | None = None) -> dict[str, list[float]]:
-    """How far the phases' time is from the predicted one, as a part, by family; `wrong` multiplies fields first."""
+    """The same of all, by family; `wrong` multiplies fields first."""
     found: dict[str, list[float]] = {}
     for planned, sizes, phases in told():
         factors = {name: factor * getattr(phases, name) for name, factor in (wrong or {}).items()}
-        changed = replace(phases, **factors)
-        seconds = changed.overlapped(H200, changed.stages, changed.resident)
-        predicted = target(planned.family, planned.arch).predict(planned, sizes).seconds
-        found.setdefault(planned.family, []).append(abs(seconds / predicted - 1))
+        found.setdefault(planned.family, []).append(difference(planned, sizes, replace(phases, **factors)))
     return found
 
 
@@ -61,6 +67,67 @@ def test_the_phases_of_every_family_come_to_its_prediction() -> None:
     for name, each in found.items():
         assert max(each) < 1e-9, name
     assert min(len(found[name]) for name in ("gemm", "copy", "sgemm", "norm_act")) > 300
+
+
+#: Devices that are slow in one way, and what a kernel is then bound by.
+SLOW = {
+    "DRAM": replace(H200, dram_bytes_per_second=H200.dram_bytes_per_second / 1000),
+    "L2": replace(H200, l2_bytes_per_clock=H200.l2_bytes_per_clock / 100),
+    "load latency": H200,
+}
+
+
+@pytest.mark.parametrize("slow", SLOW)
+def test_they_agree_whatever_is_slow(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by what bounds few kernels on an H200, or none."""
+    bounds: dict[str, list[str]] = {}
+    for name in ("gemm", "copy", "sgemm", "norm_act"):
+        module = importlib.import_module(f"warpwright.families.{name}.sm_90a.prediction")
+        if slow == "load latency":
+            monkeypatch.setattr(module, "LOAD_LATENCY", 100 * module.LOAD_LATENCY)
+    device = SLOW[slow]
+    for number, planned in enumerate(plans()):
+        chosen = target(planned.family, planned.arch)
+        more = [] if number % 5 else extents(planned)  # of every fifth
+        for sizes in (large(planned), *more) if chosen.phases else ():
+            phases, predicted = chosen.phases(planned, sizes, device), chosen.predict(planned, sizes, device)
+            if phases is None or planned.family == "ladder":  # whose model has no limit but one
+                continue
+            assert difference(planned, sizes, phases, device) < 1e-9, (planned.label, sizes)
+            bounds.setdefault(planned.family, []).append(predicted.bound)
+    assert {family: slow in found for family, found in bounds.items()} == dict.fromkeys(bounds, True)
+    assert len(bounds) == 4
+
+
+def large(planned: Plan) -> Mapping[str, int]:
+    """A problem of whole tiles, beside which weights and the like are little."""
+    own = {"copy": {"N": 2**28}, "norm_act": {"M": 32768, "N": getattr(planned.design, "columns", 0)}}
+    return own.get(planned.family, dict.fromkeys("MNK", 4096) | {"L": 1})
+
+
+def test_slow_dram_takes_what_the_work_moves() -> None:
+    """And little more, for what it loses while reads and writes alternate."""
+    device = SLOW["DRAM"]
+    for planned in plans():
+        predicted = target(planned.family, planned.arch).predict(planned, large(planned), device)
+        moved = workload(planned.family).work(planned, dict(large(planned))).bytes
+        assert predicted.bound == "DRAM" or planned.family == "ladder", planned.label
+        if predicted.bound == "DRAM":
+            seconds = predicted.seconds - device.launch_seconds
+            assert 0.99 < seconds * device.dram_bytes_per_second / moved < 1.2, planned.label
+
+
+def test_what_sms_ask_for_is_what_their_plan_copies() -> None:
+    """The bytes of the copies that the emulator counts, or those of the operands where warps load; and those of D."""
+    for planned in plans():
+        sizes, chosen = large(planned), target(planned.family, planned.arch)
+        phases = chosen.phases(planned, sizes) if chosen.phases else None
+        if phases is None:
+            continue
+        copied = workload(planned.family).copied(planned, Problem("large", tuple(sizes.items())))
+        size = {a.name: dtype(a.dtype).bytes for a in planned.arguments if a.role == "input" and a.kind != "scalar"}
+        read = sum(count * size[name] for name, count in copied.items() if name in size) or phases.read_bytes
+        assert 1 <= phases.asked_bytes / (read + phases.written_bytes) < 1.01, planned.label
 
 
 @pytest.mark.parametrize("field", ["latency", "steps", "exposed", "read_bytes", "written_bytes"])

@@ -78,8 +78,11 @@ def read_counters(text: str) -> Counters:
 
     Metrics that a chip does not have are left out. Raises CountersError.
     """
-    rows = list(csv.reader(line for line in text.splitlines() if line.strip() and not line.startswith("==")))
-    if len(rows) < 3 or len({len(row) for row in rows}) != 1:
+    every = list(csv.reader(line for line in text.splitlines() if line.strip() and not line.startswith("==")))
+    # What the launched program itself says, warnings of its libraries, may stand before, in, and behind the table.
+    head = next((number for number, row in enumerate(every) if _TIME in row), 0)
+    rows = [row for row in every[head:] if len(row) == len(every[head])]
+    if len(rows) < 3:
         raise CountersError("no launch of the kernel is in its table")
     names, units, values = rows[0], rows[1], rows[-1]
     found = {name: number for name, value in zip(names, values, strict=True) if (number := _number(value)) is not None}

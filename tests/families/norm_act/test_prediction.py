@@ -152,6 +152,19 @@ def test_larger_problems_are_never_predicted_faster() -> None:
     assert by_stages == sorted(by_stages, reverse=True)
 
 
+@pytest.mark.parametrize("stages", [2, 4, 9])
+@pytest.mark.parametrize("ctas", [1, 2, 3])
+def test_a_load_takes_its_time_whoever_else_waits(stages: int, ctas: int) -> None:
+    """That an SM has so many rows on their way is told once: by stages and CTAs, not by what one load takes."""
+    plan = legal(groups=1, stages=stages, ctas_per_sm=ctas)
+    assert TARGET.phases is not None
+    told = TARGET.phases(plan, LARGE)
+    assert told is not None
+    assert told.latency == pytest.approx(prediction.LOAD_LATENCY * prediction.CLOCK)
+    clocks = TARGET.predict(plan, LARGE).clocks["load latency"]
+    assert clocks == pytest.approx(told.latency / (stages * ctas) + told.queued)
+
+
 def test_an_illegal_plan_has_no_time_and_nothing_takes_none() -> None:
     with pytest.raises(ValueError, match="illegal"):
         TARGET.predict(planned(stages=1), LARGE)
