@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.families.holding import check_constants, check_illegal
-from tests.families.norm_act.points import DTYPES, legal, planned
+from tests.families.norm_act.points import DTYPES, SMALL, legal, planned, point
 from warpwright.archs import SM90A
-from warpwright.device.launch import resident_ctas
 from warpwright.dtypes import dtype
 from warpwright.families import target
+from warpwright.families.norm_act.sm_90a.solution import solve
 from warpwright.families.norm_act.workload.design import grain, whole
 from warpwright.plan.types import Plan
 
@@ -61,7 +63,8 @@ def check_legal(plan: Plan) -> None:
     assert (kernel.shared_bytes + SM90A.shared_reserved) * d.ctas_per_sm <= SM90A.shared_per_sm
     warps = -(-kernel.threads * d.ctas_per_sm // 128) * 4
     assert warps * 32 * kernel.entry_registers <= SM90A.registers
-    assert resident_ctas(kernel, SM90A) >= d.ctas_per_sm
+    assert d.ctas_per_sm <= SM90A.ctas_per_sm
+    assert kernel.threads * d.ctas_per_sm <= SM90A.threads_per_sm
     # What warps have after reallocation is no more than there was.
     given = sum(32 * role.warps * (role.registers or kernel.entry_registers) for role in kernel.roles)
     assert given <= kernel.threads * kernel.entry_registers
@@ -106,6 +109,53 @@ def test_each_design_is_legal_in_every_respect() -> None:
     for specialise in ("none", "tma"):
         for row in ("shared", "streamed"):
             check_legal(legal(specialise=specialise, row=row, columns=65536, warps_per_row=16, groups=1))
+
+
+ONE_WARP: dict[str, Any] = {"columns": 256, "warps_per_row": 1, "groups": 1}
+#: From which one number at a time is raised as far as rules let it.
+BASES: dict[str, dict[str, Any]] = {
+    **SMALL,
+    "one warp": {**ONE_WARP, "specialise": "none", "columns": 32, "access_bytes": 2, "weight": None, "bias": None},
+    "two warps, named": {**ONE_WARP, "specialise": "preprocess", "producer_warps": 1, "ring": "named"},
+    "reallocated": {"groups": 4, "reallocate": True, "columns": 1024, "stages": 4},
+}
+NUMBERS: dict[str, Iterable[int]] = {
+    "ctas_per_sm": range(1, 41), "stages": range(2, 70), "groups": range(1, 34), "rows_per_group": range(1, 70),
+    "warps_per_row": range(1, 34), "producer_warps": range(1, 33), "producer_groups": range(1, 33),
+    "columns": range(256, 65537, 256),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_the_largest_numbers_that_are_legal_are_so_in_every_respect(base: str) -> None:
+    raised = 0
+    for field, values in NUMBERS.items():
+        plans = [plan for value in values if (plan := planned(**{**BASES[base], field: value})).legal]
+        for plan in plans[-1:]:
+            check_legal(plan)
+            raised += len(plans) > 1
+    assert raised >= 2
+
+
+@pytest.mark.parametrize(
+    ("choices", "bytes_of_an_element"),
+    [
+        ({}, 4 + 2 + 2),  # in f32, with weight and bias
+        ({"weight": "f32", "bias": None}, 4 + 4),
+        ({"scales": "shared"}, 4),
+        ({"residual": True}, 4 + 2 + 2),  # it comes through shared memory
+        ({"specialise": "none"}, 4 + 2 + 2 + 2),  # and the next row as it comes
+        ({"specialise": "none", "residual": True}, 4 + 2 + 2 + 2 + 2),
+        ({"specialise": "none", "x": "f32", "residual": True, "scales": "shared"}, 4 + 4 + 4),
+        ({"specialise": "none", "persistent": False}, 4 + 2),
+        ({"specialise": "none", "persistent": False, "rows_per_group": 2}, 4 + 2 + 2),
+        ({"specialise": "preprocess"}, 4 + 2 + 2),
+        ({"specialise": "preprocess", "x": "f32", "residual": True}, 4 + 4 + 4),  # of a producer, which has the same
+    ],
+)
+def test_the_registers_that_a_row_takes_add_up(choices: dict[str, Any], bytes_of_an_element: int) -> None:
+    """32 elements of a row of 4096 for each thread of four warps."""
+    assert 4 * solve(point(**choices)).value_registers == 32 * bytes_of_an_element
 
 
 def test_the_rows_of_a_problem_have_limits() -> None:

@@ -165,6 +165,23 @@ def test_a_load_takes_its_time_whoever_else_waits(stages: int, ctas: int) -> Non
     assert clocks == pytest.approx(told.latency / (stages * ctas) + told.queued)
 
 
+@pytest.mark.parametrize(
+    ("choices", "bytes_of_an_element"),
+    [
+        ({"columns": 16384, "reallocate": True}, 2 + 2),  # weight and bias are held
+        ({"columns": 16384, "reallocate": True, "residual": True, "y": "f32", "stages": 2}, 2 + 2 + 4),
+        ({"columns": 65536, "row": "shared"}, 2 + 2 + 2 + 2),  # x, weight, bias, y
+        ({"columns": 65536, "row": "shared", "weight": "f32", "bias": None}, 2 + 4 + 2),
+        ({"columns": 65536, "row": "streamed"}, 3 * 2 + 2 + 2 + 2),  # for its mean, its variance and y
+        ({"columns": 65536, "row": "streamed", "norm": "rms", "x": "f32", "residual": True}, 2 * 8 + 2 + 2 + 2),
+    ],
+)
+def test_what_l2_serves_of_a_row(choices: dict[str, Any], bytes_of_an_element: int) -> None:
+    n = choices["columns"]
+    found = predicted({"M": 2048, "N": n}, **LONG, **choices)
+    assert found.clocks["L2"] == pytest.approx(n * bytes_of_an_element / H200.l2_bytes_per_clock)
+
+
 def test_an_illegal_plan_has_no_time_and_nothing_takes_none() -> None:
     with pytest.raises(ValueError, match="illegal"):
         TARGET.predict(planned(stages=1), LARGE)

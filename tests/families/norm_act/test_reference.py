@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.families.norm_act.points import DTYPES, legal
+from tests.families.norm_act.points import DTYPES, SMALL, legal
 from warpwright.device.memo import fresh
 from warpwright.device.problem import Problem
 from warpwright.device.tolerance import Agreement, compare
@@ -208,6 +208,21 @@ def test_the_share_of_a_cta_is_every_so_many_th_row() -> None:
     assert rows(legal(), 2, 3, 0, 1) == [0, 1]
     once = legal(specialise="none", persistent=False, groups=2)
     assert rows(once, 7, 1, 0, 3) == [0, 4, 3]  # four CTAs, whatever the limit
+
+
+@pytest.mark.parametrize("design", SMALL)
+@pytest.mark.parametrize("m", [1, 5, 6, 7, 13, 40])
+def test_the_ctas_of_a_launch_share_all_rows_once(design: str, m: int) -> None:
+    plan, rows = legal(**SMALL[design]), problem(m, 5)
+    for limit in (1, 3, 132):
+        (launched,) = NORM.launched(plan, rows, limit)
+        count = launched.grid[0]
+        shares = [range(m)[part["M"]] for part in NORM.share(plan, rows, limit, range(count))]
+        assert sorted(row for share in shares for row in share) == list(range(m))
+        assert count == (min(m, limit) if plan.design.persistent else NORM.units(plan, rows))
+        assert all(shares)
+        step = plan.design.groups * plan.design.rows_per_group
+        assert plan.design.persistent or count == -(-m // step)
 
 
 def test_plans_of_one_function_have_one_peer() -> None:

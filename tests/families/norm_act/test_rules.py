@@ -29,6 +29,8 @@ CASES: list[tuple[str, str, dict[str, Any], Any, Any, str]] = [
     ("warps", "groups", {"columns": 1024}, 7, 8, "7"),
     ("warps", "groups", {**PRE, "producer_warps": 6}, 6, 7, "6"),
     ("warps.residency", "ctas_per_sm", {"columns": 1024, "groups": 1}, 12, 13, "12"),
+    ("warps.residency", "ctas_per_sm", {**NONE, "columns": 32, "warps_per_row": 1, "groups": 1, "access_bytes": 2,
+                                        "weight": None, "bias": None}, 32, 33, "32"),
     ("columns", "columns", {}, 4096, 4095, "4096"),
     ("columns", "columns", {}, 3072, 2049, "3072"),
     ("columns", "columns", {**PRE, "producer_warps": 3, "groups": 1}, 3072, 4096, "6144"),

@@ -66,11 +66,12 @@ def _(s: Solution) -> Finding:
 
 @RULES.add("warps.residency", "design.ctas_per_sm")
 def _(s: Solution) -> Finding:
-    """the CTAs that share an SM have no more threads than it holds"""
-    ctas = s.design.ctas_per_sm
-    most = min(SM90A.threads_per_sm // s.threads, SM90A.ctas_per_sm)
-    if s.warps > _MAX_WARPS or ctas <= most:
+    """the CTAs that share an SM are 32 at most, and have no more threads than it holds"""
+    ctas, most = s.design.ctas_per_sm, SM90A.threads_per_sm // s.threads
+    if s.warps > _MAX_WARPS or ctas <= min(most, SM90A.ctas_per_sm):
         return None
+    if most > SM90A.ctas_per_sm:
+        return ctas, f"{SM90A.ctas_per_sm} CTAs", SM90A.ctas_per_sm
     return f"{ctas} ({s.threads * ctas} threads)", f"{SM90A.threads_per_sm} threads", most
 
 
