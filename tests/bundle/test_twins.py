@@ -21,8 +21,10 @@ from warpwright.bundle.twins import write_twins
 from warpwright.device.marks import instrumented, is_twin
 from warpwright.device.opening import VARIANTS
 from warpwright.device.variant import LIBRARY, ORIGIN, load_variant
-from warpwright.diagnosis.hung import TWIN, problem_of
+from warpwright.diagnosis.explained import explained
+from warpwright.diagnosis.hung import TWIN, problem_of, with_twin
 from warpwright.diagnosis.twin import twin_source
+from warpwright.errors import DeviceUnavailableError, UserError
 from warpwright.plan.types import Plan
 from warpwright.record import write_json
 from warpwright.render import render
@@ -75,6 +77,31 @@ def test_the_problem_is_the_one_that_the_verdict_names(plan: Plan) -> None:
     assert (found.name, found.fill) == ("512x256x512x1_integer", "integer")
     assert problem_of({**said, "status": "crash"}, plan, asked) is None
     assert problem_of({**said, "diagnosis": "no sign of life for 30 s: loading"}, plan, asked) is None
+
+
+@pytest.mark.parametrize(
+    "error", [DeviceUnavailableError("the GPU is gone"), OSError("no room"), UserError("no build")]
+)
+def test_a_hang_whose_twin_cannot_be_run_says_so(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """On a host without a compiler, and where it is built; what was said of the hang stays."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    said = "no sign of life for 30 s: problem 512x256x512x1_integer, launch 2"
+    result, asked = {"status": "hang", "variant": NAME, "diagnosis": said}, [{"m": 512, "n": 256, "k": 512, "l": 1}]
+    told = {**result, "diagnosis": f"{said}; its twin could not be run: {error}"}
+    monkeypatch.setattr("warpwright.diagnosis.hung.diagnose_measured", fails)
+    monkeypatch.setattr("warpwright.diagnosis.explained.build_twin", fails)
+    (tmp_path / TWIN).mkdir()
+    nobody: Any = None
+    if not isinstance(error, UserError):  # which only a build raises
+        assert with_twin(result, tmp_path, plan, asked, nobody) == told
+    assert explained(result, plan, "", asked, nobody) == told
+    right = {**result, "status": "correct"}
+    assert with_twin(right, tmp_path, plan, asked, nobody) == explained(right, plan, "", asked, nobody) == right
 
 
 def test_twins_are_built_beside_their_variants(plan: Plan, tmp_path: Path) -> None:

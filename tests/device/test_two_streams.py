@@ -53,6 +53,19 @@ def test_every_way_gives_what_the_reader_alone_gives(
         assert min(way["us"]) > 0
 
 
+@pytest.mark.parametrize("length", [1, 15, 16, 17, 80, 81, 4096])
+@pytest.mark.parametrize("chunks", [1, 2, 3, 5, 16, 100])
+def test_pieces_are_whole_units_but_for_the_last(length: int, chunks: int) -> None:
+    pair: Any = SimpleNamespace(length=length, unit=16)
+    parts = two_streams._Pair._cut(pair, chunks)
+    assert [part.start for part in parts] == [0, *(part.stop for part in parts[:-1])]
+    assert parts[-1].stop == length
+    sizes = [part.stop - part.start for part in parts]
+    assert all(size == sizes[0] and size % 16 == 0 for size in sizes[:-1])
+    assert 0 < sizes[-1] <= max(sizes[0], 16)
+    assert len(parts) <= chunks
+
+
 class _Careless(HostStreams):
     """Streams of which one never waits."""
 

@@ -13,7 +13,7 @@ from tests.device.plans import make_folder
 from tests.diagnosis.written import Written, one_never_releases
 from tests.emulate.plans import gemm_plan
 from warpwright.device.mapped import capsule
-from warpwright.device.marks import STAMPED, instrumented
+from warpwright.device.marks import STAMPED, STEPS, Note, cta_number, instrumented, peers
 from warpwright.device.supervise import Outcome, Supervisor
 from warpwright.device.watch import packed
 from warpwright.diagnosis.measured import diagnose_measured, report_of
@@ -95,6 +95,34 @@ def test_what_the_marks_cost(
     assert report.slowdown == (None if slowdown is None else pytest.approx(slowdown))
     assert report.remarks == ((told,) if told else ())
     assert any("what follows is of the twin" in line for line in report.lines()) == (slowdown == 1.5)
+
+
+@pytest.mark.parametrize("cluster", [(1, 1, 1), (2, 1, 1), (1, 4, 1), (2, 2, 1), (4, 2, 1)])
+def test_ctas_of_a_cluster_have_numbers_behind_one_another(cluster: tuple[int, int, int]) -> None:
+    """Clusters along x first, and in each of them its CTAs along x first."""
+    i, j, _ = cluster
+    across, down = 3 * i, 2 * j
+    clusters = [(x, y) for y in range(0, down, j) for x in range(0, across, i)]
+    ctas = [[(x + dx, y + dy) for dy in range(j) for dx in range(i)] for x, y in clusters]
+    numbers = [[cta_number(cluster, across, *cta) for cta in own] for own in ctas]
+    assert [number for own in numbers for number in own] == list(range(across * down))
+    for own in numbers:
+        assert [[number, *peers(cluster, number)] for number in own] == [
+            [number, *(other for other in own if other != number)] for number in own
+        ]
+
+
+@pytest.mark.parametrize("turns", [1, 2, 5, 16, 128])
+@pytest.mark.parametrize(("count", "stage", "parity"), [(0, 0, 0), (5, 63, 1), (2**31, 255, 1)])
+def test_a_note_is_read_as_templates_write_it(plan: Plan, count: int, stage: int, parity: int, turns: int) -> None:
+    """mark_here(count, stage, phase), whose phase has the turns beside the parity (templates/lib/marks.py.j2)."""
+    written = Written(plan)
+    phase = parity + 2 * (turns - 1)
+    place = 3 * STEPS + written.marks.layout.steps["AB_GOT"]
+    written.marks.notes[place] = (count + 1 << 16) | (phase << 8 | stage)
+    assert written.marks.note(0, 3, "AB_GOT") == Note(count, stage, parity, turns)
+    assert written.marks.note(0, 3, "AB_WAIT") is None
+    assert written.marks.note(0, 2, "AB_GOT") is None
 
 
 def test_host_memory_as_a_tensor() -> None:

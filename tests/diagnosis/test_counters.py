@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import stat
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,22 @@ def test_a_profiler_that_fails_hangs_or_is_none(profiler: Path, tmp_path: Path) 
     told = profiled(tmp_path, "k", SIZES, str(tmp_path / "none"))
     assert isinstance(told, str)
     assert told.startswith("Nsight Compute cannot be run: ")
+
+
+def test_who_says_nothing_is_ended_with_what_it_has_started(profiler: Path, tmp_path: Path) -> None:
+    """A profiler's child holds the GPU, and its output open."""
+    child = f"import subprocess; p = subprocess.Popen([{sys.executable!r}, '-c', 'import time; time.sleep(60)'])"
+    body = f"{child}; open({str(tmp_path / 'child')!r}, 'w').write(str(p.pid)); time.sleep(60)"
+    began = time.monotonic()
+    told = profiled(tmp_path, "k", SIZES, _acts(profiler, body), seconds=2.0)
+    assert told == "Nsight Compute said nothing for 2 s and was ended"
+    assert time.monotonic() - began < 30
+    state = Path(f"/proc/{(tmp_path / 'child').read_text()}/stat")
+    for _ in range(100):
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.05)
+    raise AssertionError("its child goes on")
 
 
 def test_a_report_has_counters_or_a_sentence(profiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

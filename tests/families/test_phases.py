@@ -17,6 +17,7 @@ from warpwright.device.problem import Problem
 from warpwright.dtypes import dtype
 from warpwright.families import target, workload
 from warpwright.plan import plan
+from warpwright.plan.advice import advise
 from warpwright.plan.phases import Phases
 from warpwright.plan.types import Plan
 from warpwright.spec import load
@@ -175,3 +176,18 @@ def test_phases_name_what_the_plan_has() -> None:
         held = {a.name for a in planned.arguments if a.role == "input" and a.kind != "scalar"} - {"c"} | {"rows"}
         stages = [b for b in kernel.buffers if b.name in held and b.shape[-1] == phases.stages]
         assert sum(b.bytes for b in stages) == phases.stages * phases.stage_bytes, planned.label
+
+
+def test_the_stages_that_fit_are_those_that_rules_allow() -> None:
+    """Shared memory holds as many, barriers and all, and not one more."""
+    for file in sorted(resources.configs().glob("*.yaml")):
+        for point in load(file).points():
+            planned = plan(point)
+            chosen = target(planned.family, planned.arch)
+            if not planned.legal or chosen.phases is None or planned.family == "ladder":
+                continue
+            found = advise(planned, large(planned)).fitting_stages
+            for stages in (found, found + 1) if found else ():
+                deeper = plan(replace(point, design=point.design.model_copy(update={"stages": stages})))
+                over = any(violation.rule == "shared_memory" for violation in deeper.violations)
+                assert over == (stages > found), (planned.label, stages)
