@@ -127,6 +127,17 @@ def test_every_round_has_an_order_of_its_own(tmp_path: Path) -> None:
     assert orders(1) == found != orders(2)
 
 
+@pytest.mark.parametrize(("count", "who"), [(1, "no 0"), (2, "no 0 and 1 more"), (4, "no 0 and 3 more")])
+def test_who_is_left_out_for_one_reason_is_counted(count: int, who: str) -> None:
+    plans = {most: replace(make_plan(), limits=(Limit("columns", (("N", 1),), most),)) for most in (24, 16, 25)}
+    named = [(f"no {number}", plans[24]) for number in range(count)]
+    told = left_out([*named, ("fits", plans[25]), ("another", plans[16])], [{"m": 1, "n": 25, "k": 1, "l": 1}])
+    assert told == [
+        f"1x25x1x1 is beyond the limits of {who}, and left out (25 columns, at most 24)",
+        "1x25x1x1 is beyond the limits of another, and left out (25 columns, at most 16)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("fault", "status"), [("abort", "crash"), ("refuse", "launch_failed"), ("sticky", "crash"), ("hang", "hang")]
 )
