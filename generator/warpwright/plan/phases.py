@@ -149,10 +149,11 @@ class Phases:
         """Seconds of a launch where all warps load and compute, with so many buffers and `resident` CTAs per SM.
 
         With one buffer a CTA waits for its stage and then computes it; with more, the others are on their way
-        meanwhile. At each stage all warps meet. What one CTA waits, others may use.
+        meanwhile. A buffer is filled again as soon as it has been computed: each is loaded and computed once while all
+        come by. At each stage all warps meet. What one CTA waits, others may use.
         """
         computing = max(self.compute.values(), default=0.0) + _STOP
-        alone = self.latency + computing if buffers == 1 else max(self.latency / (buffers - 1), computing)
+        alone = max((self.latency + computing) / buffers, computing)
         return self._seconds(max(self.throughput(), alone / max(1, resident) + self.queued), device)
 
     def _seconds(self, pace: float, device: Device) -> float:

@@ -52,7 +52,8 @@ def _why_not(a: Advice, phases: Phases, without: Alternative, device: Device) ->
     deeper = max((way for way in a.alternatives if way.specialised), key=lambda way: way.gain, default=None)
     if deeper is not None and deeper.gain >= WORTH:
         gain = without.seconds / deeper.seconds - 1
-        told = f"gains {gain:.0%}" if gain >= WORTH else f"takes as long as {_buffers(without)} that all warps load"
+        way = f"{_buffers(without)} that all warps load"
+        told = f"gains {gain:.0%} over {way}" if gain >= WORTH else f"takes as long as {way}"
         return f" with {_stages(phases.stages)}, too few to hide a load: with {deeper.name} it {told}"
     producers, consumers = phases.sides()
     least, most = sorted((producers, consumers))
