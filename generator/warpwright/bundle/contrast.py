@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import calendar
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from warpwright.bundle.origin import Origin, check_names, check_time
 from warpwright.device.contrast import KIND, PROTOCOL
 from warpwright.device.two_streams import MAKER, NARROW, ONE, READER, TWO
 from warpwright.frozen import Frozen
 from warpwright.protocols import LARGEST_RATIO
 from warpwright.record import read_json, write_json
-from warpwright.record.forms import Count, Error, Finite, Positive, Sha, Some, Text
+from warpwright.record.forms import Count, Error, Finite, Positive, Some, Text
 from warpwright.record.schema import check_form, check_gpu
 from warpwright.record.wrong import SchemaError
 
@@ -23,17 +22,6 @@ __all__ = ["FILE", "check_contrast", "record_contrast"]
 
 #: In the reader's folder.
 FILE = "contrast.json"
-
-
-class _Origin(Frozen):
-    config: Text
-    variant: Text
-    source_sha: Sha
-    cubin_sha: Sha
-    library_sha: Sha
-    arch: Text
-    toolchain: dict[Text, Text]
-    edited: bool = False
 
 
 class _Asked(Frozen):
@@ -60,8 +48,8 @@ class _Way(Frozen):
 class _Contrast(Frozen):
     kind: Literal["contrast"]
     protocol: int
-    maker: _Origin
-    reader: _Origin
+    maker: Origin
+    reader: Origin
     asked: _Asked
     seed: Count
     status: Literal["correct", "incorrect", "launch_failed", "crash", "hang", "not_run"]
@@ -70,7 +58,7 @@ class _Contrast(Frozen):
     ways: list[_Way]
     shared: str
     gpu: dict[str, Any]
-    time: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+    time: str
 
 
 def check_contrast(value: Mapping[str, Any]) -> None:
@@ -79,15 +67,9 @@ def check_contrast(value: Mapping[str, Any]) -> None:
     if found.protocol != PROTOCOL:
         raise SchemaError("protocol", found.protocol, f"of {KIND} results, {PROTOCOL} can be read here")
     check_gpu(value["gpu"], found.reader.arch)
-    try:
-        calendar.timegm(time.strptime(found.time, "%Y-%m-%dT%H:%M:%SZ"))
-    except ValueError:
-        raise SchemaError("time", found.time, "it must be a time as 2026-11-29T12:00:00Z") from None
+    check_time(found.time)
     for who in ("maker", "reader"):
-        for name in ("config", "variant"):
-            told = value[who][name]
-            if told in (".", "..") or "/" in told or not told.isprintable():
-                raise SchemaError(f"{who}.{name}", told, "it must be the plain name of a folder")
+        check_names(value[who], f"{who}.")
     right = found.status == "correct"
     if right != (found.diagnosis == "") or right != bool(found.ways):
         raise SchemaError("status", found.status, "what is correct has times, and no diagnosis; nothing else has any")

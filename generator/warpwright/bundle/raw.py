@@ -6,16 +6,13 @@ that it names are those that were asked for, and its figures are what the writer
 
 from __future__ import annotations
 
-import calendar
 import math
-import re
-import time
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from warpwright.bundle.origin import Origin, check_names, check_time
 from warpwright.device import bench, compare, validate
 from warpwright.device.coverage import STANDARD, asked_problems, checked, compared_problems, needed_bytes
 from warpwright.device.peers import AGAIN, peers_in, samples_of
@@ -24,7 +21,7 @@ from warpwright.families import workload
 from warpwright.frozen import Frozen
 from warpwright.plan.types import Plan
 from warpwright.protocols import LARGEST_RATIO, PROTOCOLS, current
-from warpwright.record.forms import Count, Distances, Error, NotNegative, Positive, Sha, Some, Text, Timing, Validated
+from warpwright.record.forms import Count, Distances, Error, NotNegative, Positive, Some, Text, Timing, Validated
 from warpwright.record.reading import ON_DEVICE
 from warpwright.record.schema import check_figures, check_form, check_gpu, check_protocol
 from warpwright.record.wrong import SchemaError
@@ -35,28 +32,18 @@ __all__ = ["NOT_RUN", "check_against", "check_header", "check_result", "is_older
 NOT_RUN = "not_run"
 #: Bytes that every GPU has: a problem that takes less is not skipped for want of memory, the one reason there is.
 _ALWAYS_THERE = 2**28
-#: Seconds by which the clocks of two machines may be apart.
-_CLOCKS_APART = 86_400
 _Head = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 _Extent = Annotated[int, Field(ge=0, lt=2**63)]
 
 
-class _Raw(Frozen):
+class _Raw(Origin):
     method: Text
     protocol: int
-    config: Text
-    variant: Text
-    source_sha: Sha
-    cubin_sha: Sha
-    library_sha: Sha
-    arch: Text
-    toolchain: dict[Text, Text]
     status: Literal["correct", "incorrect", "launch_failed", "crash", "hang", "not_run"]
     diagnosis: str
     figures: dict[str, Any]
     gpu: dict[str, Any]
     time: str
-    edited: bool = False
 
 
 class _Verdict(_Raw):
@@ -140,12 +127,9 @@ def check_result(value: Mapping[str, Any]) -> None:
         raise SchemaError("method", method, f"it is one of {', '.join(_FORMS)}")
     check_protocol(method, value.get("protocol"))
     found = check_form(_FORMS[method], value, "")
-    for name in ("config", "variant"):
-        told = value[name]
-        if told in (".", "..") or PurePath(told).name != told or not told.isprintable() or len(told.encode()) > 255:
-            raise SchemaError(name, told, "it must be the plain name of a folder")
+    check_names(value)
     check_gpu(value["gpu"], found.arch)
-    _check_time(found.time)
+    check_time(found.time)
     if (found.status == "correct") != (found.diagnosis == ""):
         rule = f"there is one where, and only where, something failed: {found.status}"
         raise SchemaError("diagnosis", found.diagnosis, rule)
@@ -157,18 +141,6 @@ def check_result(value: Mapping[str, Any]) -> None:
     if found.status != NOT_RUN:
         check_figures(method, found.status, value["figures"])
     _check_problems(method, found)
-
-
-def _check_time(text: str) -> None:
-    try:
-        told = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", text)
-        seconds = calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ")) if told else None
-    except ValueError:
-        seconds = None
-    if seconds is None:
-        raise SchemaError("time", text, "it must be a time as 2026-11-29T12:00:00Z")
-    if seconds > time.time() + _CLOCKS_APART:
-        raise SchemaError("time", text, "it is yet to come, and would count before all that is obtained until then")
 
 
 def _check_timed(found: Any) -> None:
