@@ -252,32 +252,17 @@ def buffers(s: Solution) -> tuple[Buffer, ...]:
 
 
 def _laid_out(s: Solution, stages: int) -> tuple[tuple[Buffer, ...], int]:
-    d, x = s.design, s.computed.x
+    d, rows = s.design, s.design.groups * s.design.rows_per_group
     found: list[Buffer] = []
     if d.specialise == "tma" and stages:
-        of = {"x": "x"} | ({"residual": "the residual"} if s.computed.residual else {})
-        found += [
-            Buffer(name, 0, s.chunk * x.bytes * stages, _ALIGNMENT, x.name, (s.chunk, stages), "none",
-                   f"ring of {'parts of ' if s.long else ''}rows of {what}")
-            for name, what in of.items()
-        ]  # fmt: skip
+        found += _inputs(s, s.chunk, stages, f"ring of {'parts of ' if s.long else ''}rows of {{}}")
     if d.specialise == "none" and d.row == "shared":
-        names = ("x", "residual") if s.computed.residual else ("x",)
-        found += [
-            Buffer(name, 0, d.columns * x.bytes, _ALIGNMENT, x.name, (d.columns, 1), "none", f"a row of {name}")
-            for name in names
-        ]
+        found += _inputs(s, d.columns, 1, "a row of {}")
     if d.specialise == "preprocess" and stages:
         note = "ring of normalised rows"
         found.append(Buffer("rows", 0, d.columns * 4 * stages, _ALIGNMENT, "f32", (d.columns, stages), "none", note))
     if s.ahead:
-        names = ("x", "residual") if s.computed.residual else ("x",)
-        rows = d.groups * d.rows_per_group
-        found += [
-            Buffer(name, 0, d.columns * x.bytes * rows, _ALIGNMENT, x.name, (d.columns, rows), "none",
-                   f"rows of {name}, of one group after another")
-            for name in names
-        ]  # fmt: skip
+        found += _inputs(s, d.columns, rows, "rows of {}, of one group after another")
     if d.scales == "shared":
         found += [
             Buffer(name, 0, 4 * d.columns, _ALIGNMENT, "f32", (d.columns, 1), "none", f"{name} of each column")
@@ -289,10 +274,16 @@ def _laid_out(s: Solution, stages: int) -> tuple[tuple[Buffer, ...], int]:
         note = "sums of warps, two of each row"
         found.append(Buffer("sums", 0, 4 * math.prod(shape), 16, "f32", shape, "none", note))
     if s.ahead:
-        rows = d.groups * d.rows_per_group
         found.append(Buffer("row_full", 0, 8 * rows, 8, "i64", (rows,), "none", "mbarriers: a row has come"))
     if d.specialise != "none" and stages and d.ring == "mbarrier":
         for side in ("full", "empty"):
             note = f"mbarriers: stage is {side}"
             found.append(Buffer(f"row_{side}", 0, 8 * stages, 8, "i64", (stages,), "none", note))
     return lay_out(found)
+
+
+def _inputs(s: Solution, length: int, count: int, note: str) -> list[Buffer]:
+    """Of x, and of the residual if there is one: so many pieces of a row, of so many elements each."""
+    x, of = s.computed.x, {"x": "x"} | ({"residual": "the residual"} if s.computed.residual else {})
+    size, shape = length * x.bytes * count, (length, count)
+    return [Buffer(name, 0, size, _ALIGNMENT, x.name, shape, "none", note.format(what)) for name, what in of.items()]
