@@ -6,9 +6,8 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from statistics import median
 from typing import Any
-
-import numpy as np
 
 from warpwright.device.supervise import Supervisor
 from warpwright.device.variant import Variant
@@ -55,8 +54,8 @@ def lines(result: Mapping[str, Any]) -> list[str]:
     if result["status"] != "correct":
         return [f"two kernels on two streams: {result['status']}: {result['diagnosis'][:300]}"]
     return [
-        f"{way['way']:27} {way['chunks']:3} chunks  {float(np.median(way['us'])):8.1f} us  "
-        f"(the host takes {float(np.median(way['host_us'])):.0f} us to enqueue it)"
+        f"{way['way']:27} {way['chunks']:3} chunks  {median(way['us']):8.1f} us  "
+        f"(the host takes {median(way['host_us']):.0f} us to enqueue it)"
         for way in result["ways"]
     ]
 

@@ -17,7 +17,7 @@ from warpwright.device.memo import Store
 from warpwright.device.problem import Problem
 from warpwright.device.subject import load_subject
 from warpwright.device.variant import load_variant
-from warpwright.device.watch import as_timed
+from warpwright.device.watch import as_timed, bound
 
 __all__ = ["LAUNCHES", "solo"]
 
@@ -34,8 +34,7 @@ def solo(backend: Backend, folder: Path, sizes: tuple[tuple[str, int], ...]) -> 
     buffers = {name: as_timed(backend, buffer, problem) for name, buffer in inputs.items()}
     more = subject.arguments("output", "workspace")
     buffers |= {a.name: tensors.make_buffer(backend.xp, a, problem, aligned=True) for a in more}
-    given = {name: backend.tensor(buffer.view, buffer.argument.dtype) for name, buffer in buffers.items()}
-    given |= subject.workload.scalars(subject.plan, problem)
+    given = bound(backend, subject, problem, buffers, {})
     backend.synchronize()
     for _ in range(LAUNCHES):
         subject.kernel(**given)

@@ -173,14 +173,18 @@ class _Pair:
 
     def read(self, part: slice, whence: GuardedBuffer, start: int = 0) -> Launch:
         """The reader's launch for a part, which lies in `whence` from `start` on, in units of the mode."""
-        extents = {**self.problem.extents, self.mode: part.stop - part.start}
-        shape, strides = shape_of(self.fed, extents), tensors.layout(self.fed, extents)
-        given = {self.fed.name: self.xp.strided(whence.raw, whence.start + start * self.inner, shape, strides)}
+        given = {self.fed.name: self._as_fed(whence, start, part.stop - part.start)}
         for name, buffer in (*self.operands.items(), (self.output.name, self.result)):
             modes = buffer.argument.shape
             cut = (slice(None),) * modes.index(self.mode) + (part,) if self.mode in modes else ()
             given[name] = buffer.view[cut] if cut else buffer.view
         return self._bound(self.reader, given, self.reader.workload.scalars(self.reader.plan, self.problem))
+
+    def _as_fed(self, made: GuardedBuffer, start: int, length: int) -> Any:
+        """What was made, from `start` on, as the tensor that the reader takes: so much of the mode."""
+        extents = {**self.problem.extents, self.mode: length}
+        shape, strides = shape_of(self.fed, extents), tensors.layout(self.fed, extents)
+        return self.xp.strided(made.raw, made.start + start * self.inner, shape, strides)
 
     def _bound(
         self, subject: Subject, given: Mapping[str, Any], scalars: Mapping[str, float], limits: Mapping[str, int] = NONE
@@ -239,9 +243,7 @@ class _Pair:
         faults = [] if xp.same(made, self.whole.view) else ["what was made is not its input, rounded"]
         self._run(self.read(everything, self.whole))
         views = {name: (buffer.argument, buffer.view) for name, buffer in self.operands.items()}
-        shape = shape_of(self.fed, self.problem.extents)
-        strides = tensors.layout(self.fed, self.problem.extents)
-        views[self.fed.name] = self.fed, xp.strided(self.whole.raw, self.whole.start, shape, strides)
+        views[self.fed.name] = self.fed, self._as_fed(self.whole, 0, self.length)
         workload, plan = self.reader.workload, self.reader.plan
         sample = workload.sample(plan, self.problem)
 

@@ -27,7 +27,7 @@ from warpwright.device.tolerance import compare
 from warpwright.device.variant import load_variant
 from warpwright.families.running import Memo
 
-__all__ = ["UNSET", "as_timed", "packed", "watch"]
+__all__ = ["UNSET", "as_timed", "bound", "packed", "watch"]
 
 #: What a word is that nobody has written: no clock, and no note.
 UNSET = -1
@@ -117,19 +117,20 @@ def _time(
 ) -> float:
     """Microseconds of a launch with a cold L2, the median of a few."""
     timer = backend.timer()
-    given = _given(backend, subject, problem, buffers, marks)
+    given = bound(backend, subject, problem, buffers, marks)
     for _ in range(_TIMED):
         timer.cold(lambda: subject.kernel(**given))
     return round(median(timer.collect(lambda _: None)), 1)
 
 
-def _given(
+def bound(
     backend: Backend,
     subject: Subject,
     problem: Problem,
     buffers: Mapping[str, GuardedBuffer],
     marks: Mapping[str, Any],
 ) -> dict[str, Any]:
+    """Return what the kernel is called with, by name: tensors, those of the marks, and scalars."""
     given = {name: backend.tensor(b.view, b.argument.dtype) for name, b in buffers.items()} | dict(marks)
     return given | subject.workload.scalars(subject.plan, problem)
 
@@ -143,7 +144,7 @@ def _launch(
     limit: float,
 ) -> bool:
     """Launch once; whether it ended within `limit` seconds. Raises LaunchRefusedError, DeviceLostError."""
-    given = _given(backend, subject, problem, buffers, marks)
+    given = bound(backend, subject, problem, buffers, marks)
     try:
         subject.kernel(**given)
     except Exception as error:

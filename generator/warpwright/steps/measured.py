@@ -38,17 +38,18 @@ def measured(trace: Any, variant: str) -> Measured:
             raise TimelineError(f"it is of {kernel}")
         if "measured" not in unit:
             raise TimelineError("it is modelled, not measured")
-        names = {(e["pid"], e["tid"]): str(e["args"]["name"]) for e in events if e["name"] == "thread_name"}
+        roles: dict[tuple[int, int], str] = {}
+        for event in (event for event in events if event["name"] == "thread_name"):
+            name = str(event["args"]["name"])
+            roles[event["pid"], event["tid"]] = name.partition(": ")[2] or name
         first: dict[tuple[int, str], int] = {}
-        for (group, track), name in names.items():
-            key = group, name.partition(": ")[2] or name
-            first[key] = min(first.get(key, track), track)
+        for (group, track), role in roles.items():
+            first[group, role] = min(first.get((group, role), track), track)
         spans = []
         for event in events:
             if event["ph"] != "X" or event.get("cat") not in _KINDS:
                 continue
-            name, kind = names[event["pid"], event["tid"]], _KINDS[event["cat"]]
-            role = name.partition(": ")[2] or name
+            role, kind = roles[event["pid"], event["tid"]], _KINDS[event["cat"]]
             if first[event["pid"], role] == event["tid"]:
                 start = float(event["ts"])
                 spans.append(Span(_track(kind, role), kind, start, start + float(event["dur"])))
