@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from warpwright import families
 from warpwright.canonical import plain
+from warpwright.dtypes import dtype
 from warpwright.plan.explanation import explain
 from warpwright.plan.stored import plan_from_json
-from warpwright.plan.types import Plan
+from warpwright.plan.types import KernelPlan, Plan
+from warpwright.point import Point
 from warpwright.render import render
 
-__all__ = ["check_constants", "check_illegal", "check_python", "check_used"]
+__all__ = ["calls_each", "check_buffers", "check_constants", "check_illegal", "check_python", "check_used"]
 
 
 def check_constants(plan: Plan) -> dict[str, Any]:
@@ -29,6 +32,35 @@ def check_constants(plan: Plan) -> dict[str, Any]:
     assert plan_from_json(plain(plan)) == plan
     assert families.target(plan.family, plan.arch).words(plan)["names"] == set(numbers)
     return numbers
+
+
+def check_buffers(kernel: KernelPlan) -> int:
+    """Buffers lie apart, aligned, and are as large as their shape. Return where the last one ends."""
+    end = 0
+    for buffer in kernel.buffers:
+        assert buffer.offset >= end
+        assert buffer.offset % buffer.alignment == 0
+        assert buffer.bytes == math.prod(buffer.shape) * dtype(buffer.dtype).bytes
+        end = buffer.offset + buffer.bytes
+    return end
+
+
+def calls_each(plan: Callable[[Point], Plan], points: Sequence[Point]) -> float:
+    """Calls that it takes to plan a point, on average."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        for point in points:
+            plan(point)
+    finally:
+        sys.setprofile(before)
+    return calls / len(points)
 
 
 def check_illegal(plan: Plan, extents: Mapping[str, int]) -> None:

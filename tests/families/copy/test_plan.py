@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.families.copy.points import DTYPES, legal, planned, point
-from tests.families.holding import check_constants, check_illegal
+from tests.families.holding import calls_each, check_buffers, check_constants, check_illegal
 from warpwright.archs import SM90A
 from warpwright.device.launch import resident_ctas
 from warpwright.dtypes import dtype
@@ -39,12 +37,7 @@ often = settings(max_examples=300, deadline=None)
 def check_legal(plan: Plan) -> None:
     kernel, d = plan.main, plan.design
     x, y = (dtype(plan.kernel[name]["dtype"]) for name in "xy")
-    end = 0
-    for buffer in kernel.buffers:
-        assert buffer.offset >= end
-        assert buffer.offset % buffer.alignment == 0
-        assert buffer.bytes == math.prod(buffer.shape) * dtype(buffer.dtype).bytes
-        end = buffer.offset + buffer.bytes
+    end = check_buffers(kernel)
     assert end <= kernel.shared_bytes < end + 128
     # As many CTAs as the design says fit an SM, in each of its resources.
     assert (kernel.shared_bytes + SM90A.shared_reserved) * d.ctas_per_sm <= SM90A.shared_per_sm
@@ -112,17 +105,4 @@ def test_planning_a_point_repeats_nothing() -> None:
     """Counted in calls, of which it takes 75 and 50 us: what is the same for all points is made once."""
     points = [point(x, y, stage_bytes=1024 * k, store=store)
               for x in DTYPES for y in DTYPES for k in (2, 4, 6, 8, 16) for store in ("tma", "direct")]  # fmt: skip
-    calls = 0
-
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        for each in points:
-            TARGET.plan(each)
-    finally:
-        sys.setprofile(before)
-    assert calls / len(points) < 100
+    assert calls_each(TARGET.plan, points) < 100

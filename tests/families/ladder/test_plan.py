@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.families.holding import check_constants, check_illegal
+from tests.families.holding import check_buffers, check_constants, check_illegal
 from tests.families.ladder.points import RUNGS, legal, planned
 from warpwright.archs import SM90A
 from warpwright.device.launch import resident_ctas
-from warpwright.dtypes import dtype
 from warpwright.families import family
 from warpwright.plan.types import Plan
 
@@ -30,12 +28,8 @@ anything = st.fixed_dictionaries(
 
 
 def check_legal(plan: Plan) -> None:
-    kernel, end = plan.main, 0
-    for buffer in kernel.buffers:
-        assert buffer.offset >= end
-        assert buffer.offset % buffer.alignment == 0
-        assert buffer.bytes == math.prod(buffer.shape) * dtype(buffer.dtype).bytes
-        end = buffer.offset + buffer.bytes
+    kernel = plan.main
+    end = check_buffers(kernel)
     assert end <= kernel.shared_bytes < end + 1024
     assert kernel.shared_bytes <= SM90A.shared_bytes
     numbers = check_constants(plan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.families.holding import check_constants, check_illegal
+from tests.families.holding import check_buffers, check_constants, check_illegal
 from tests.families.norm_act.points import DTYPES, SMALL, legal, planned, point
 from warpwright.archs import SM90A
 from warpwright.dtypes import dtype
@@ -52,12 +51,7 @@ often = settings(max_examples=400, deadline=None)
 def check_legal(plan: Plan) -> None:
     kernel, d = plan.main, plan.design
     x, y = (dtype(plan.kernel[name]["dtype"]) for name in "xy")
-    end = 0
-    for buffer in kernel.buffers:
-        assert buffer.offset >= end
-        assert buffer.offset % buffer.alignment == 0
-        assert buffer.bytes == math.prod(buffer.shape) * dtype(buffer.dtype).bytes
-        end = buffer.offset + buffer.bytes
+    end = check_buffers(kernel)
     assert end <= kernel.shared_bytes < end + 128
     # As many CTAs as the design says fit an SM, in each of its resources.
     assert (kernel.shared_bytes + SM90A.shared_reserved) * d.ctas_per_sm <= SM90A.shared_per_sm

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.families.holding import check_constants, check_illegal
+from tests.families.holding import calls_each, check_buffers, check_constants, check_illegal
 from tests.families.sgemm.points import legal, planned, point
 from warpwright.archs import SM90A
-from warpwright.dtypes import dtype
 from warpwright.families import target
 from warpwright.families.sgemm.sm_90a.lanes import order
 from warpwright.plan.types import Plan
@@ -46,12 +44,7 @@ often = settings(max_examples=300, deadline=None)
 
 def check_legal(plan: Plan) -> None:
     kernel, d = plan.main, plan.design
-    end = 0
-    for buffer in kernel.buffers:
-        assert buffer.offset >= end
-        assert buffer.offset % buffer.alignment == 0
-        assert buffer.bytes == math.prod(buffer.shape) * dtype(buffer.dtype).bytes
-        end = buffer.offset + buffer.bytes
+    end = check_buffers(kernel)
     assert end <= kernel.shared_bytes < end + 1024
     ctas = d.ctas_per_sm
     assert (kernel.shared_bytes + SM90A.shared_reserved) * ctas <= SM90A.shared_per_sm
@@ -125,17 +118,4 @@ def test_planning_a_point_repeats_nothing() -> None:
     """Counted in calls: what is the same for all points is made once."""
     points = [point(a, b, stages=stages, tile_k=k, group=group)
               for a in "mk" for b in "nk" for stages in (2, 3, 4) for k in (8, 16) for group in (2, 4)]  # fmt: skip
-    calls = 0
-
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        for each in points:
-            TARGET.plan(each)
-    finally:
-        sys.setprofile(before)
-    assert calls / len(points) < 200
+    assert calls_each(TARGET.plan, points) < 200
