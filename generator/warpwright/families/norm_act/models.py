@@ -51,6 +51,11 @@ class Design(Frozen):
     reallocate: bool = False  # tma: the producers' warpgroup gives registers to the others
     access_bytes: Literal[2, 4, 8, 16] = 16  # of the wider of x and y that a lane moves at once
 
+    @property
+    def long(self) -> bool:
+        """Whether registers do not hold a row: its threads walk over it, chunk by chunk."""
+        return self.row != "registers"
+
 
 class Problem(Frozen):
     """M rows of N columns; there may be none of either."""

@@ -18,7 +18,7 @@ def label(s: Solution) -> str:
     parts = [
         ".".join(part for part in (c.canonical["norm"], operands, c.canonical["activation"]) if part),
         x if x == y else f"{x}.{y}",
-        str(d.columns) if d.row == "registers" else f"{d.columns}.{d.row}",
+        f"{d.columns}.{d.row}" if d.long else str(d.columns),
         d.specialise,
         f"{d.groups}x{d.warps_per_row}" + (f".{s.producers}" if d.specialise == "preprocess" else ""),
     ]

@@ -41,7 +41,7 @@ def phases(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pha
     rows, ctas, rounds = (predicted.counts[noun] for noun in ("row", "CTA", "round"))
     sharing = max(1, -(-ctas // device.sms))
     # Of a row that registers do not hold a stage is a chunk; it is loaded once, or for each walk over it.
-    long, parts = d.row != "registers", max(1, loads_of_row(plan, n))
+    long, parts = d.long, max(1, loads_of_row(plan, n))
     clocks = {term: clocks / parts for term, clocks in predicted.clocks.items()}
     read_of_stage, moved_of_stage = read * walks(plan) / parts, (read * walks(plan) + written) / parts
     elements = chunk(plan)
@@ -100,7 +100,7 @@ def _point(plan: Plan, row_warps: int, ctas: int, rows: int, scales: str) -> Poi
         "specialise": "none",
         "columns": d.columns,
         "warps_per_row": row_warps,
-        "groups": max(1, WARPGROUP // row_warps) if d.row == "registers" else 1,
+        "groups": 1 if d.long else max(1, WARPGROUP // row_warps),
         "rows_per_group": rows,
         "persistent": rows == 1,
         "row": d.row,

@@ -96,7 +96,7 @@ def _times(plan: Plan, n: int, moved: int, sharing: int, rounds: int, device: De
     """Seconds of one SM and row, by each limit."""
     d: NormDesign = plan.design
     kernel = plan.kernel
-    long, read = d.row != "registers", moved - n * dtype(kernel["y"]["dtype"]).bytes
+    long, read = d.long, moved - n * dtype(kernel["y"]["dtype"]).bytes
     norm = _NORM[kernel["norm"]] + (1.5 if kernel["residual"] else 0.0)
     held = _SCALE_SHARED if d.scales == "shared" else _SCALE
     finish = held * sum(bool(kernel[name]) for name in ("weight", "bias")) + _ACTIVATION[kernel["activation"]] + _STORE

@@ -99,7 +99,7 @@ class Solution(NamedTuple):
 
     @property
     def long(self) -> bool:
-        return self.design.row != "registers"
+        return self.design.long
 
     @property
     def ahead(self) -> bool:
@@ -143,7 +143,7 @@ def solve(point: Point) -> Solution:
     warps, ctas = consumers + producers, design.ctas_per_sm
     each = LANES * max(vector, 1)
     producer_vectors = -(-design.columns // (each * row_warps)) if preprocess else 0
-    long = design.row != "registers"
+    long = design.long
     # Registers are granted in steps of 8. Warps are dealt out to the SM's four quarters, each with a fourth of the
     # registers: 10 warps count as 12.
     granted = SM90A.registers // align_up(LANES * warps * ctas, 4 * LANES) // 8 * 8
@@ -221,9 +221,8 @@ def _registers(c: Computed, d: Design, vector: int, vectors: int, producer_vecto
     """Of the thread that holds more: a row in f32, what it is scaled by, and the next row as it comes, if any."""
     came = c.x.bytes * (2 if c.residual else 1)
     ahead = d.rows_per_group > 1
-    held = d.row != "registers" or (
-        (d.persistent or ahead) and d.scales == "registers"
-    )  # else they are loaded when due
+    # Else they are loaded when due.
+    held = d.long or ((d.persistent or ahead) and d.scales == "registers")
     scales = sum(of.bytes for of in (c.weight, c.bias) if of) if held else 0
     row = scales + (came if d.specialise == "none" and not ahead else 0)
     return max(vectors * vector * (4 + row), producer_vectors * vector * (4 + came)) // 4

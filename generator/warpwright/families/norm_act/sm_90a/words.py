@@ -50,7 +50,7 @@ def words(plan: Plan) -> dict[str, Any]:
         "named": design.ring == "named",
         "ring": design.specialise != "none",
         "persistent": design.persistent,
-        "long": design.row != "registers",
+        "long": design.long,
         "held": design.row == "shared",
         "dsl_types": sorted(used),
         "tensors": [a.name for a in plan.arguments if a.kind == "tensor" or a.kind == "vector"],

@@ -44,7 +44,7 @@ def small(plan: Plan) -> list[Case]:
         Case(of_rows("ring", far, n, padding=2), 1, 1, (1, 2)),
         _distant(plan),
     ]
-    if d.row != "registers":
+    if d.long:
         # A part of a row that is not whole, and hardly so.
         cases.append(Case(of_rows("part", 2, chunk(plan) - 1), 1, 0, (1,)))
     if n > _LONG:

@@ -31,6 +31,11 @@ class NormDesign:
     reallocate: bool
     access_bytes: int
 
+    @property
+    def long(self) -> bool:
+        """Whether registers do not hold a row: its threads walk over it, chunk by chunk."""
+        return self.row != "registers"
+
 
 def grain(plan: Plan) -> int:
     """Elements of a row that are moved in vectors are a multiple of this; behind them, one by one."""
