@@ -62,6 +62,8 @@ PLANTED = [
     ("named", "if row >= cta + STAGES * ctas:", "if row > cta + STAGES * ctas:", "twice in one phase"),
     ("named", "ROW_EMPTY_ID = ROW_FULL_ID + STAGES", "ROW_EMPTY_ID = ROW_FULL_ID + STAGES - 1", ""),
     ("ahead", "mine = cutlass.min(ROWS, rows - first_row)", "mine = Int32(ROWS)", "bounds"),
+    ("ahead", "MAX_ROWS = 2**31 - GROUPS * ROWS", "MAX_ROWS = 2**31 - 1", "of which it counts at most 2147483642"),
+    ("ahead", "MAX_ROWS = 2**31 - GROUPS * ROWS", "MAX_ROWS = 2**31 - 7", "refuses the problem"),
     ("ahead", "cute.arch.mbarrier_wait(row_full + i, 0)", "cute.arch.mbarrier_wait(row_full, 0)", "race"),
     ("held", "state = first.clone()", "state = state.clone()", ""),
     ("held", "cute.arch.fence_view_async_shared()", "pass", "race"),

@@ -158,7 +158,24 @@ def test_the_rows_of_a_problem_have_limits() -> None:
     beyond = plan.exceeded({"M": 5, "N": 4097})
     assert beyond
     assert (beyond.what, beyond.most) == ("columns", 4096)
-    most = (2**31 - 1) // 4  # a step of three groups beyond the last row is still a number of 32 bits
+
+
+ONCE = {"specialise": "none", "persistent": False}
+
+
+@pytest.mark.parametrize(
+    ("choices", "most"),
+    [
+        ({}, (2**31 - 1) // 4),  # a step of three groups beyond the last row is still a number of 32 bits
+        ({"specialise": "none", "groups": 1}, (2**31 - 1) // 2),
+        (ONCE | {"groups": 1}, 2**31 - 1),  # a CTA for each row: what a grid may have
+        (ONCE | {"groups": 2}, 2**31 - 2),
+        (ONCE | {"groups": 2, "rows_per_group": 3, "columns": 1024}, 2**31 - 6),  # the last CTA has a row at least
+        ({"specialise": "preprocess", "ring": "named", "stages": 3}, (2**31 - 1) // 4),
+    ],
+)
+def test_as_many_rows_as_32_bits_count(choices: dict[str, Any], most: int) -> None:
+    plan = legal(**choices)
     assert plan.exceeded({"M": most, "N": 1}) is None
     assert plan.exceeded({"M": most + 1, "N": 1})
 

@@ -39,7 +39,7 @@ ROW_BARRIER_ID = 1  # of the first group that sums a row
 VECTOR = 16 // 2  # elements that a lane moves at once: 16 bytes of the wider of x and y
 VECTORS = COLUMNS // (ROW_THREADS * VECTOR)  # of a thread in a row
 GRAIN = VECTOR  # elements behind the last whole ones are moved singly
-MAX_ROWS = (2**31 - 1) // 2  # that 32 bits count, and a step of every group of every CTA beyond
+MAX_ROWS = 2**31 - 1  # that 32 bits count, and the rows of a CTA beyond
 
 
 @cute.struct

@@ -131,13 +131,15 @@ def _vectors(s: Solution) -> list[Constant]:
 
 def _limits(s: Solution) -> list[Constant]:
     d = s.design
+    if not d.persistent:
+        of_cta = " * ".join(["GROUPS"] * (d.groups > 1) + ["ROWS"] * s.ahead) or "1"
+        return [
+            Constant("MAX_ROWS", s.most_rows, "that 32 bits count, and the rows of a CTA beyond", f"2**31 - {of_cta}")
+        ]
     groups = max(d.groups, d.producer_groups)
     named = "GROUPS" if d.groups >= d.producer_groups else "PRODUCER_GROUPS"
     divisor = f"({named} + 1)" if groups > 1 else "2"
     note = "that 32 bits count, and a step of every group of every CTA beyond"
-    if s.ahead:
-        divisor = "(GROUPS * ROWS + 1)" if groups > 1 else "(ROWS + 1)"
-        note = "that 32 bits count, and the rows of a CTA beyond"
     if d.ring == "named":
         divisor, note = "(STAGES + 1)", "that 32 bits count, and a round of every CTA's ring beyond"
     return [Constant("MAX_ROWS", s.most_rows, note, f"(2**31 - 1) // {divisor}")]

@@ -91,7 +91,7 @@ class Solution(NamedTuple):
     fitting_stages: int  # the largest ring that fits
     stages: int
     shared_bytes: int
-    most_rows: int  # that 32 bits count, and a step of every group (or stage, by named barriers) of every CTA beyond
+    most_rows: int  # that 32 bits count, and beyond them what a CTA, or all of them in a step, may go on by
 
     @property
     def specialise(self) -> str:
@@ -177,8 +177,10 @@ def solve(point: Point) -> Solution:
         fitting_stages=0,
         stages=0,
         shared_bytes=0,
-        most_rows=(2**31 - 1) // (max(design.groups * design.rows_per_group, design.producer_groups) + 1),
+        most_rows=(2**31 - 1) // (max(design.groups, design.producer_groups) + 1),
     )
+    if not design.persistent:  # the last CTA's rows end at the next multiple of what a CTA has
+        s = s._replace(most_rows=2**31 - design.groups * design.rows_per_group)
     if not ring:
         stages = 0 if design.stages == "auto" else design.stages
         return s._replace(stages=stages, shared_bytes=_laid_out(s, 0)[1])
