@@ -79,15 +79,15 @@ def sgemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, bias: cute.Tensor, max
     b_nkl = cute.make_tensor(b.iterator, cute.select(b.layout, mode=[2, 1, 0]))
     d_mnl = cute.make_tensor(d.iterator, cute.select(d.layout, mode=[1, 2, 0]))
 
-    clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
+    tiles_mnl = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
     k_tiles = cute.ceil_div(k, TILE_K)
     # What 32 bits do not hold is launched with no CTA: an error of the launch, not another problem.
-    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
+    tiles = cutlass.min(Int64(tiles_mnl[0]) * tiles_mnl[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
     fits = tiles <= MAX_TILES and m <= MAX_M and n <= MAX_N
-    cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))
+    tile_count = Int32(cutlass.select_(fits, tiles, Int64(0)))
     if tiles > 0:
-        sgemm_kernel(a_mkl, b_nkl, d_mnl, bias, clusters, cluster_tiles, k_tiles).launch(
-            grid=(cutlass.min(cluster_tiles, max_ctas), 1, 1),
+        sgemm_kernel(a_mkl, b_nkl, d_mnl, bias, tiles_mnl, tile_count, k_tiles).launch(
+            grid=(cutlass.min(tile_count, max_ctas), 1, 1),
             block=(THREADS, 1, 1),
             min_blocks_per_mp=CTAS_PER_SM,
             preferred_smem_carveout=100,  # percent; left out, the compiler asks a driver for it
@@ -99,16 +99,16 @@ def sgemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, bias: cute.Tensor, max
 
 
 @cute.jit
-def tile_of(cluster_tile: Int32, clusters: cute.Shape):
+def tile_of(tile: Int32, tiles_mnl: cute.Shape):
     """Tile (m, n, batch); tiles walk along M in bands of GROUP, to share A and B in L2."""
-    m_clusters, n_clusters, _ = clusters
-    per_batch = m_clusters * n_clusters
-    batch = cluster_tile // per_batch
-    within = cluster_tile % per_batch
-    group = cutlass.min(GROUP, m_clusters)  # so that a band has no more tiles than 32 bits count
-    band = within // (group * n_clusters)
-    within -= band * group * n_clusters
-    width = cutlass.min(group, m_clusters - band * group)
+    m_tiles, n_tiles, _ = tiles_mnl
+    per_batch = m_tiles * n_tiles
+    batch = tile // per_batch
+    within = tile % per_batch
+    group = cutlass.min(GROUP, m_tiles)  # so that a band has no more tiles than 32 bits count
+    band = within // (group * n_tiles)
+    within -= band * group * n_tiles
+    width = cutlass.min(group, m_tiles - band * group)
     m_tile = band * group + within % width
     n_tile = within // width
     return m_tile, n_tile, batch
@@ -140,7 +140,7 @@ def multiply_stage(a: cute.Tensor, b: cute.Tensor, stage: Int32, accumulator: cu
     cute.autovec_copy(b[None, None, 0, stage], b_values[None, None, 0])
     for k in cutlass.range_constexpr(TILE_K):
         now, ahead = k % 2, (k + 1) % 2
-        following = (k + 1) % TILE_K  # the last step's are read once more, in vain
+        following = (k + 1) % TILE_K  # after the last step: step 0 again, unused
         cute.autovec_copy(a[None, None, following, stage], a_values[None, None, ahead])
         cute.autovec_copy(b[None, None, following, stage], b_values[None, None, ahead])
         for j in cutlass.range_constexpr(THREAD_N):
@@ -177,7 +177,7 @@ def store_tile(
     row_strides = tuple(step * d_mnl.stride[0] for step in rows.stride)
     layout = cute.make_layout((rows.shape, columns.shape), stride=(row_strides, columns.stride))
     d_part = cute.make_tensor(first, layout)
-    # The ragged edge is decided once: a tile that lies inside D is stored without a question per element.
+    # The ragged edge is decided once: a tile that lies inside D is stored without a predicate per element.
     if (m_tile + 1) * TILE_M <= m and (n_tile + 1) * TILE_N <= n:
         cute.autovec_copy(accumulator, d_part)
     else:
@@ -208,8 +208,8 @@ def sgemm_kernel(
     b_nkl: cute.Tensor,
     d_mnl: cute.Tensor,
     bias: cute.Tensor,
-    clusters: cute.Shape,
-    cluster_tiles: Int32,
+    tiles_mnl: cute.Shape,
+    tile_count: Int32,
     k_tiles: Int32,
 ):
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
@@ -225,8 +225,8 @@ def sgemm_kernel(
     tile_step, _, _ = cute.arch.grid_dim()
     # Where this thread's rows and columns begin in a tile: a bit of its lane's number steps along M or along N.
     lane_m = cute.make_layout((2, 2, 2, 2, 2), stride=(1, 2, 4, 0, 0))(lane)
-    # Bits 0 and 1 turn two others over as well: neighbours read different parts of both A and B. Where they read
-    # the same, that takes half the wavefronts, and the FFMAs beside it longer.
+    # Bits 0 and 1 of the lane's number are XORed into bits 3 and 4, the first two along N: neighbours then read
+    # different parts of both A and B. To read the same takes half the wavefronts, but the FFMAs beside it longer.
     crossed = lane ^ (lane & 3) << 3
     lane_n = cute.make_layout((2, 2, 2, 2, 2), stride=(0, 0, 0, 1, 2))(crossed)
     row = warp_idx % WARPS_M * (LANES_M * THREAD_M) + lane_m * VECTOR
@@ -237,8 +237,8 @@ def sgemm_kernel(
     # N is contiguous, as in D.
     accumulator_layout = cute.make_ordered_layout((rows.shape, columns.shape), order=((2, 3), (0, 1)))
     accumulator = cute.make_rmem_tensor(accumulator_layout, Float32)
-    for cluster_tile in cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1):
-        m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
+    for tile in cutlass.range(first_tile, tile_count, tile_step, unroll=1):
+        m_tile, n_tile, batch = tile_of(tile, tiles_mnl)
         a_rows, b_columns = a_mkl[None, None, batch], b_nkl[None, None, batch]
         # Every thread has left the last tile's stages.
         cute.arch.sync_threads()

@@ -127,15 +127,15 @@ def sgemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, bias: cute.Tensor, max
     a_tma = cpasync.make_tiled_tma_atom(load, a_mkl, a_layout, (TILE_M, TILE_K))
     b_tma = cpasync.make_tiled_tma_atom(load, b_nkl, b_layout, (TILE_N, TILE_K))
 
-    clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
+    tiles_mnl = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
     k_tiles = cute.ceil_div(k, TILE_K)
     # What 32 bits or a descriptor do not hold is launched with no CTA: an error of the launch, not another problem.
-    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
+    tiles = cutlass.min(Int64(tiles_mnl[0]) * tiles_mnl[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
     fits = tiles <= MAX_TILES and m <= MAX_M and n <= MAX_N and strides_fit(a_mkl, b_nkl)
-    cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))
+    tile_count = Int32(cutlass.select_(fits, tiles, Int64(0)))
     if tiles > 0:
-        sgemm_kernel(a_tma, b_tma, d_mnl, bias, clusters, cluster_tiles, k_tiles).launch(
-            grid=(cutlass.min(cluster_tiles, max_ctas), 1, 1),
+        sgemm_kernel(a_tma, b_tma, d_mnl, bias, tiles_mnl, tile_count, k_tiles).launch(
+            grid=(cutlass.min(tile_count, max_ctas), 1, 1),
             block=(THREADS, 1, 1),
             min_blocks_per_mp=1,
             stream=stream,
@@ -152,16 +152,16 @@ def tma_partition(tma, box, smem):
 
 
 @cute.jit
-def tile_of(cluster_tile: Int32, clusters: cute.Shape):
+def tile_of(tile: Int32, tiles_mnl: cute.Shape):
     """Tile (m, n, batch); tiles walk along M in bands of GROUP, to share A and B in L2."""
-    m_clusters, n_clusters, _ = clusters
-    per_batch = m_clusters * n_clusters
-    batch = cluster_tile // per_batch
-    within = cluster_tile % per_batch
-    group = cutlass.min(GROUP, m_clusters)  # so that a band has no more tiles than 32 bits count
-    band = within // (group * n_clusters)
-    within -= band * group * n_clusters
-    width = cutlass.min(group, m_clusters - band * group)
+    m_tiles, n_tiles, _ = tiles_mnl
+    per_batch = m_tiles * n_tiles
+    batch = tile // per_batch
+    within = tile % per_batch
+    group = cutlass.min(GROUP, m_tiles)  # so that a band has no more tiles than 32 bits count
+    band = within // (group * n_tiles)
+    within -= band * group * n_tiles
+    width = cutlass.min(group, m_tiles - band * group)
     m_tile = band * group + within % width
     n_tile = within // width
     return m_tile, n_tile, batch
@@ -185,13 +185,18 @@ def view_along_k(ring, first, lines):
 
 
 def read_vector(part, line, first, lines, vector, stage, values):
-    """Read one vector of a line of this thread's, which begins at `first` of its tile.
+    """Read one vector of row `first + lines(line)` of a tile.
 
-    TMA exchanges the vectors of a row: vector v lies at v ^ r, r being the number of the row's line of 128 bytes. Those
-    of the thread's first row and of the distance to another have no bits in common, and the latter is a constant.
+    The swizzle stores vector v of a row at v ^ (row % ROW_VECTORS). `first` and `lines(line)` have no
+    bits in common there, so that each is XORed by itself, and that of `lines(line)` is a constant.
     """
     place = vector ^ (first % ROW_VECTORS) ^ (lines(line) % ROW_VECTORS)
     cute.autovec_copy(part[None, line, place, stage], values)
+
+
+def move_to_other_register(value, never):
+    """Return `value` in a register of its own: `never` is always false, which the compiler cannot prove."""
+    return cutlass.select_(never, Float32(0.0), value)
 
 
 @cute.jit
@@ -204,10 +209,10 @@ def multiply_stage(
     for vector in cutlass.range(TILE_K // VECTOR, unroll=1):
         for j in cutlass.range_constexpr(THREAD_N):
             read_vector(b, j, column, columns_layout(), vector, stage, b_values[None, j])
-            # Every other one in another register, of the other bank: as they are read, those of a step of K are all
-            # even, or all odd, and A's too. The compiler cannot know that there are stages.
+            # As they are read, B's registers at a step of K are all even, or all odd, as A's are. Every other one is
+            # moved, and comes to lie in the other bank.
             for k in cutlass.range_constexpr((j + 1) % 2, VECTOR, 2):
-                b_values[k, j] = cutlass.select_(k_tiles < 0, Float32(0.0), b_values[k, j])
+                b_values[k, j] = move_to_other_register(b_values[k, j], k_tiles < 0)
         for first in cutlass.range_constexpr(0, THREAD_M, VECTOR):
             for i in cutlass.range_constexpr(VECTOR):
                 read_vector(a, first + i, row, rows_layout(), vector, stage, a_values[None, i])
@@ -246,7 +251,7 @@ def store_tile(
     row_strides = rows.stride * d_mnl.stride[0]
     layout = cute.make_layout((rows.shape, columns.shape), stride=(row_strides, columns.stride))
     d_part = cute.make_tensor(first, layout)
-    # The ragged edge is decided once: a tile that lies inside D is stored without a question per element.
+    # The ragged edge is decided once: a tile that lies inside D is stored without a predicate per element.
     if (m_tile + 1) * TILE_M <= m and (n_tile + 1) * TILE_N <= n:
         cute.autovec_copy(accumulator, d_part)
     else:
@@ -263,8 +268,8 @@ def sgemm_kernel(
     b_tma: cpasync.TmaInfo,
     d_mnl: cute.Tensor,
     bias: cute.Tensor,
-    clusters: cute.Shape,
-    cluster_tiles: Int32,
+    tiles_mnl: cute.Shape,
+    tile_count: Int32,
     k_tiles: Int32,
 ):
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
@@ -297,8 +302,8 @@ def sgemm_kernel(
         turn = warp_idx - PRODUCER_WARP  # k-tiles until this warp's next one
         # The first wait on an empty barrier is for the phase before its first, which is complete.
         producer_state = make_pipeline_state(PipelineUserType.Producer, STAGES)
-        for cluster_tile in cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1):
-            m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
+        for tile in cutlass.range(first_tile, tile_count, tile_step, unroll=1):
+            m_tile, n_tile, batch = tile_of(tile, tiles_mnl)
             for k_tile in cutlass.range(k_tiles, unroll=1):
                 if turn == 0:
                     cute.arch.mbarrier_wait(ab_empty + producer_state.index, producer_state.phase)
@@ -321,8 +326,8 @@ def sgemm_kernel(
         tile_step, _, _ = cute.arch.grid_dim()
         # Where this thread's rows and columns begin in a tile: a bit of its lane's number steps along M or along N.
         lane_m = cute.make_layout((2, 2, 2, 2, 2), stride=(1, 2, 4, 0, 0))(lane)
-        # Bits 0 and 1 turn two others over as well: neighbours read different parts of both A and B. Where they read
-        # the same, that takes half the wavefronts, and the FFMAs beside it longer.
+        # Bits 0 and 1 of the lane's number are XORed into bits 3 and 4, the first two along N: neighbours then read
+        # different parts of both A and B. To read the same takes half the wavefronts, but the FFMAs beside it longer.
         crossed = lane ^ (lane & 3) << 3
         lane_n = cute.make_layout((2, 2, 2, 2, 2), stride=(0, 0, 0, 1, 2))(crossed)
         row = lane_m
@@ -336,8 +341,8 @@ def sgemm_kernel(
         accumulator_layout = cute.make_ordered_layout((rows.shape, columns.shape), order=(1, 0))
         accumulator = cute.make_rmem_tensor(accumulator_layout, Float32)
         consumer_state = make_pipeline_state(PipelineUserType.Consumer, STAGES)
-        for cluster_tile in cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1):
-            m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
+        for tile in cutlass.range(first_tile, tile_count, tile_step, unroll=1):
+            m_tile, n_tile, batch = tile_of(tile, tiles_mnl)
             accumulator.fill(0.0)
             for _ in cutlass.range(k_tiles, unroll=1):
                 cute.arch.mbarrier_wait(ab_full + consumer_state.index, consumer_state.phase)

@@ -126,15 +126,15 @@ def sgemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, bias: cute.Tensor, max
     a_tma = cpasync.make_tiled_tma_atom(load, a_mkl, a_layout, (TILE_M, TILE_K))
     b_tma = cpasync.make_tiled_tma_atom(load, b_nkl, b_layout, (TILE_N, TILE_K))
 
-    clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
+    tiles_mnl = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
     k_tiles = cute.ceil_div(k, TILE_K)
     # What 32 bits or a descriptor do not hold is launched with no CTA: an error of the launch, not another problem.
-    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
+    tiles = cutlass.min(Int64(tiles_mnl[0]) * tiles_mnl[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
     fits = tiles <= MAX_TILES and m <= MAX_M and n <= MAX_N and strides_fit(a_mkl, b_nkl)
-    cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))
+    tile_count = Int32(cutlass.select_(fits, tiles, Int64(0)))
     if tiles > 0:
-        sgemm_kernel(a_tma, b_tma, d_mnl, bias, clusters, cluster_tiles, k_tiles).launch(
-            grid=(cutlass.min(cluster_tiles, max_ctas), 1, 1),
+        sgemm_kernel(a_tma, b_tma, d_mnl, bias, tiles_mnl, tile_count, k_tiles).launch(
+            grid=(cutlass.min(tile_count, max_ctas), 1, 1),
             block=(THREADS, 1, 1),
             min_blocks_per_mp=1,  # without it, ptxas ignores setmaxnreg
             stream=stream,
@@ -151,16 +151,16 @@ def tma_partition(tma, box, smem):
 
 
 @cute.jit
-def tile_of(cluster_tile: Int32, clusters: cute.Shape):
+def tile_of(tile: Int32, tiles_mnl: cute.Shape):
     """Tile (m, n, batch); tiles walk along M in bands of GROUP, to share A and B in L2."""
-    m_clusters, n_clusters, _ = clusters
-    per_batch = m_clusters * n_clusters
-    batch = cluster_tile // per_batch
-    within = cluster_tile % per_batch
-    group = cutlass.min(GROUP, m_clusters)  # so that a band has no more tiles than 32 bits count
-    band = within // (group * n_clusters)
-    within -= band * group * n_clusters
-    width = cutlass.min(group, m_clusters - band * group)
+    m_tiles, n_tiles, _ = tiles_mnl
+    per_batch = m_tiles * n_tiles
+    batch = tile // per_batch
+    within = tile % per_batch
+    group = cutlass.min(GROUP, m_tiles)  # so that a band has no more tiles than 32 bits count
+    band = within // (group * n_tiles)
+    within -= band * group * n_tiles
+    width = cutlass.min(group, m_tiles - band * group)
     m_tile = band * group + within % width
     n_tile = within // width
     return m_tile, n_tile, batch
@@ -193,7 +193,7 @@ def multiply_stage(a: cute.Tensor, b: cute.Tensor, stage: Int32, accumulator: cu
     for block in cutlass.range(TILE_K // UNROLL, unroll=1):
         for k in cutlass.range_constexpr(UNROLL):
             now, ahead = k % 2, (k + 1) % 2
-            following = (block * UNROLL + k + 1) % TILE_K  # the last step's are read once more, in vain
+            following = (block * UNROLL + k + 1) % TILE_K  # after the last step: step 0 again, unused
             cute.autovec_copy(a[None, None, following, stage], a_values[None, None, ahead])
             cute.autovec_copy(b[None, None, following, stage], b_values[None, None, ahead])
             for j in cutlass.range_constexpr(THREAD_N):
@@ -230,7 +230,7 @@ def store_tile(
     row_strides = tuple(step * d_mnl.stride[0] for step in rows.stride)
     layout = cute.make_layout((rows.shape, columns.shape), stride=(row_strides, columns.stride))
     d_part = cute.make_tensor(first, layout)
-    # The ragged edge is decided once: a tile that lies inside D is stored without a question per element.
+    # The ragged edge is decided once: a tile that lies inside D is stored without a predicate per element.
     if (m_tile + 1) * TILE_M <= m and (n_tile + 1) * TILE_N <= n:
         cute.autovec_copy(accumulator, d_part)
     else:
@@ -247,8 +247,8 @@ def sgemm_kernel(
     b_tma: cpasync.TmaInfo,
     d_mnl: cute.Tensor,
     bias: cute.Tensor,
-    clusters: cute.Shape,
-    cluster_tiles: Int32,
+    tiles_mnl: cute.Shape,
+    tile_count: Int32,
     k_tiles: Int32,
 ):
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
@@ -283,8 +283,8 @@ def sgemm_kernel(
             b_dst, b_src = tma_partition(b_tma, (TILE_N, TILE_K), b_smem)
             # The first wait on an empty barrier is for the phase before its first, which is complete.
             producer_state = make_pipeline_state(PipelineUserType.Producer, STAGES)
-            for cluster_tile in cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1):
-                m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
+            for tile in cutlass.range(first_tile, tile_count, tile_step, unroll=1):
+                m_tile, n_tile, batch = tile_of(tile, tiles_mnl)
                 for k_tile in cutlass.range(k_tiles, unroll=1):
                     cute.arch.mbarrier_wait(ab_empty + producer_state.index, producer_state.phase)
                     full = ab_full + producer_state.index
@@ -306,8 +306,8 @@ def sgemm_kernel(
         tile_step, _, _ = cute.arch.grid_dim()
         # Where this thread's rows and columns begin in a tile: a bit of its lane's number steps along M or along N.
         lane_m = cute.make_layout((2, 2, 2, 2, 2), stride=(1, 2, 0, 0, 0))(lane)
-        # Bits 0 and 1 turn two others over as well: neighbours read different parts of both A and B. Where they read
-        # the same, that takes half the wavefronts, and the FFMAs beside it longer.
+        # Bits 0 and 1 of the lane's number are XORed into bits 2 and 3, the first two along N: neighbours then read
+        # different parts of both A and B. To read the same takes half the wavefronts, but the FFMAs beside it longer.
         crossed = lane ^ (lane & 3) << 2
         lane_n = cute.make_layout((2, 2, 2, 2, 2), stride=(0, 0, 1, 2, 4))(crossed)
         row = warp_idx % WARPS_M * (LANES_M * THREAD_M) + lane_m * VECTOR
@@ -319,8 +319,8 @@ def sgemm_kernel(
         accumulator_layout = cute.make_ordered_layout((rows.shape, columns.shape), order=((2, 3), (0, 1)))
         accumulator = cute.make_rmem_tensor(accumulator_layout, Float32)
         consumer_state = make_pipeline_state(PipelineUserType.Consumer, STAGES)
-        for cluster_tile in cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1):
-            m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
+        for tile in cutlass.range(first_tile, tile_count, tile_step, unroll=1):
+            m_tile, n_tile, batch = tile_of(tile, tiles_mnl)
             accumulator.fill(0.0)
             for _ in cutlass.range(k_tiles, unroll=1):
                 cute.arch.mbarrier_wait(ab_full + consumer_state.index, consumer_state.phase)

@@ -66,6 +66,7 @@ def words(plan: Plan) -> dict[str, Any]:
         "down": "SUBTILES_M" in names,
         "across": "SUBTILES_N" in names,
         "clustered": design.cluster_m * design.cluster_n > 1,
+        "by_clusters": True,
         "pingpong": design.schedule == "pingpong",
         "reallocates": design.consumer_registers is not None,
         "store_atom": _matrix_copy("St", kernel["d"], design.subtile_n),

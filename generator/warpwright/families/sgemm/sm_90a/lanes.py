@@ -1,7 +1,7 @@
 """How the lanes of a warp lie over its part of a tile, and what that costs when they read shared memory.
 
 Lane i has five bits. Each of them steps along M or along N, by so many places: a stride of 0 along the other mode; in
-`crossed` order, which is plain otherwise, bits 0 and 1 turn over the first two bits along N as well.
+`crossed` order, which is plain otherwise, bits 0 and 1 are XORed into the first two bits along N as well.
 
 An LDS.128 is served in 2 wavefronts, not in 4, where all lanes n and n ^ 1, or all lanes n and n ^ 2, read the same
 address. In `interleaved` order bit 0 steps along N and bit 1 along M, so that A, which depends on the lane's place

@@ -32,8 +32,8 @@ def launched(plan: Plan, problem: Problem, ctas: int) -> Launched:
             *given,
             ("d_mnl", View("d", ("M", "N", "L"))),
             *((a.name, View(a.name, a.shape)) for a in plan.arguments if a.kind == "vector"),
-            *(("clusters", extent) for extent in grid(d, extents)),
-            ("cluster_tiles", count(d, extents)),
+            *(("tiles_mnl", extent) for extent in grid(d, extents)),
+            ("tile_count", count(d, extents)),
             ("k_tiles", ceil(k, d.tile_k)),
         ),
     )
