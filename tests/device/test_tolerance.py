@@ -18,7 +18,8 @@ from warpwright.device.xp import NumpyXp
 from warpwright.dtypes import dtype as described
 from warpwright.epilogue.reference import Chain
 from warpwright.families.gemm.workload.accumulation import accumulation_bound
-from warpwright.families.gemm.workload.reference import Product, multiply
+from warpwright.families.gemm.workload.reference import multiply
+from warpwright.families.products.reference import Product
 from warpwright.families.products.running import sample_rows
 
 XP = NumpyXp()

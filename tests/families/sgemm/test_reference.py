@@ -100,6 +100,22 @@ def test_relu_keeps_nan_and_what_is_beyond_the_range_is_infinite_before_the_bias
     assert not expected.error.any()
 
 
+def test_every_kind_of_result_comes_of_extreme_operands() -> None:
+    """NaN, infinities, sums beyond f32's range, subnormal ones, -0; and a bias of such numbers."""
+    plan = legal(activation="identity")
+    stored = operands(plan, multiplication("p", 96, 125, 69, fill="extreme"))
+    with np.errstate(all="ignore"):
+        sums = stored["a"][0] @ stored["b"][0]
+    assert np.isnan(sums).any()
+    assert {np.inf, -np.inf} <= set(sums.ravel())
+    finite = sums[np.isfinite(sums)]
+    assert {2.0**128, -(2.0**128), 2.0**127} <= set(finite)
+    assert (np.abs(finite[finite != 0]) < 2.0**-126).any()
+    assert (np.signbit(stored["a"]) & (stored["a"] == 0)).all(axis=2).any()  # a row of nothing but -0
+    assert {np.inf, -np.inf, 2.0**127, -(2.0**127), 3 * 2.0**-140} <= set(stored["bias"])
+    assert np.isnan(stored["bias"]).any()
+
+
 def test_work_units_and_what_is_copied() -> None:
     plan = legal(tile_k=16)
     work = SGEMM.work(plan, {"M": 10, "N": 20, "K": 30, "L": 2})

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
-from warpwright.device.problem import Problem, shape_of
+from warpwright.device.problem import Fill, Problem, shape_of
+from warpwright.device.tensors import random_values
+from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
 from warpwright.families.products import tiles
-from warpwright.families.running import Sample, Work
-from warpwright.plan.types import Plan
+from warpwright.families.products.reference import Product
+from warpwright.families.running import Expected, Memo, Sample, Work
+from warpwright.plan.types import Argument, Plan
 
 __all__ = ["Products", "sample_rows"]
 
@@ -17,10 +21,40 @@ __all__ = ["Products", "sample_rows"]
 _ALL_ROWS = 1 << 28
 
 
-class Products:
+class Products(ABC):
     """Of plans whose design is `Tiled`: what of D each cluster computes, where it is sampled, and what it costs."""
 
     modes: tuple[str, ...] = ("M", "N", "K", "L")
+
+    @abstractmethod
+    def strew(self, values: Array, argument: Argument, fill: Fill) -> None:
+        """Put the special numbers of a fill, if it has any, into small integers, in place."""
+
+    @abstractmethod
+    def multiply(self, xp: Xp, a: Array, b: Array, exact: bool) -> Product:
+        """Multiply (L, R, K) by (L, K, N), both float64; `exact` when no partial sum is rounded."""
+
+    @abstractmethod
+    def finish(
+        self, xp: Xp, plan: Plan, problem: Problem, product: Product, stored: Callable[[str], Array]
+    ) -> Expected:
+        """Return D from the product, by the plan's epilogue."""
+
+    def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
+        values = random_values(xp, argument, problem, seed)
+        if xp.size(values):
+            self.strew(values, argument, problem.fill)
+        return xp.encode(values, argument.dtype)
+
+    def expected(
+        self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array], memo: Memo
+    ) -> Mapping[str, Expected]:
+        def make() -> tuple[Product, int]:
+            product = self.multiply(xp, stored("a"), stored("b"), problem.fill != "normal")
+            return product, 16 * xp.size(product.values)
+
+        product = memo(("product", *(x.dtype for x in plan.arguments if x.name in ("a", "b"))), make)
+        return {"d": self.finish(xp, plan, problem, product, stored)}
 
     def sample(self, plan: Plan, problem: Problem) -> Sample | None:
         extents = problem.extents

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpwright.device.xp import Array
-from warpwright.families.products.extreme import AT_LARGE, AT_SMALL, EVERY, columns_of_b, rows_of_a, strewn
+from warpwright.families.products import extreme
 from warpwright.plan.types import Argument
 
 __all__ = ["strew"]
@@ -17,14 +17,9 @@ _SMALL = {"f16": 3 * 2.0**-24, "bf16": 3 * 2.0**-120, "f32": 3 * 2.0**-120}
 def strew(values: Array, argument: Argument) -> None:
     """Put special numbers into small integers, in place; of A (L, M, K), B (L, K, N), C (L, M, N) or a vector."""
     large, small = _LARGE[argument.dtype], _SMALL[argument.dtype]
-    if argument.name == "a":
-        # Where B has the other sign beside it, 65504 + 16 rounds to infinity in f16, 65504 + 8 does not.
-        edge = {AT_LARGE: large, values.shape[-1] - 1: 8.0}
-        rows_of_a(values, [{AT_LARGE: large}, {AT_LARGE: -large}, edge, {AT_SMALL: small}, {0: -0.0}])
-    elif argument.name == "b":
-        columns_of_b(values)
-    elif argument.name == "c":
-        # Three times that is finite in float32, so that beta * C may be rounded by itself or not.
-        strewn(values.reshape(-1), large if large == _LARGE["f16"] else large / 4, small, EVERY)
-    else:
-        strewn(values.reshape(-1), large, small, 1 << 40)  # each once
+    if argument.name == "c" and large != _LARGE["f16"]:
+        large /= 4  # three times that is finite in float32, so that beta * C may be rounded by itself or not
+    # Where B has the other sign beside it, 65504 + 16 rounds to infinity in f16, 65504 + 8 does not.
+    edge = {extreme.AT_LARGE: large, values.shape[-1] - 1: 8.0}
+    every = extreme.EVERY if argument.name == "c" else 1 << 40  # in a vector each once
+    extreme.strew(values, argument.name, large, small, [edge], every)

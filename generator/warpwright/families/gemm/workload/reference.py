@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from warpwright.device.xp import Array, Xp
 from warpwright.families.gemm.workload.accumulation import accumulation_bound
+from warpwright.families.products.reference import Product
 
-__all__ = ["Product", "multiply", "scalar_value"]
-
-
-@dataclass(frozen=True)
-class Product:
-    """A B in float64, shape (L, R, N) for R rows of M, and the bound on what the tensor core may make of it.
-
-    `exact`: every partial sum is an integer that float32 holds, so that the bound is zero.
-    """
-
-    values: Array
-    bound: Array
-    exact: bool
+__all__ = ["multiply", "scalar_value"]
 
 
 def multiply(xp: Xp, a: Array, b: Array, exact: bool) -> Product:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from warpwright.device.problem import Case, Problem
-from warpwright.device.tensors import random_values
+from warpwright.device.problem import Case, Fill, Problem
 from warpwright.device.xp import Array, Xp
 from warpwright.epilogue.reference import Chain
 from warpwright.families.gemm.workload import cases, copied, extreme, launch, peer, problems, reference
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.products import far
 from warpwright.families.products.launch import huge
+from warpwright.families.products.reference import Product
 from warpwright.families.products.running import Products
-from warpwright.families.running import Expected, Launched, Memo, Peer, Workload
+from warpwright.families.running import Expected, Launched, Peer, Workload
 from warpwright.plan.types import Argument, Plan
 
 __all__ = ["WORKLOAD", "Gemm"]
@@ -37,16 +37,14 @@ class Gemm(Products):
     def compared(self, plan: Plan) -> list[Case]:
         return cases.compared(self.cases(plan))
 
-    def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
-        values = random_values(xp, argument, problem, seed)
-        if problem.fill == "extreme" and xp.size(values):
+    def strew(self, values: Array, argument: Argument, fill: Fill) -> None:
+        if fill == "extreme":
             extreme.strew(values, argument)
-        if problem.fill == "nonfinite" and argument.name == "a" and xp.size(values):
+        if fill == "nonfinite" and argument.name == "a":
             rows, depth = values.shape[-2:]
             values[..., 0, depth // 2] = float("nan")
             values[..., rows // 2, 0] = float("inf")
             values[..., rows - 1, depth - 1] = float("-inf")
-        return xp.encode(values, argument.dtype)
 
     def scalars_of(self, plan: Plan) -> list[str]:
         """Names of the scalars of the epilogue."""
@@ -63,17 +61,14 @@ class Gemm(Products):
     def unread(self, plan: Plan, problem: Problem) -> set[str]:
         return {tile for tile, scalar in Chain(plan).skips.items() if scalar in problem.zero}
 
-    def expected(
-        self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array], memo: Memo
-    ) -> Mapping[str, Expected]:
-        def make() -> tuple[reference.Product, int]:
-            product = reference.multiply(xp, stored("a"), stored("b"), problem.fill != "normal")
-            return product, 16 * xp.size(product.values)
+    def multiply(self, xp: Xp, a: Array, b: Array, exact: bool) -> Product:
+        return reference.multiply(xp, a, b, exact)
 
-        product = memo(("product", *(x.dtype for x in plan.arguments if x.name in ("a", "b"))), make)
+    def finish(
+        self, xp: Xp, plan: Plan, problem: Problem, product: Product, stored: Callable[[str], Array]
+    ) -> Expected:
         scalars = self.scalars(plan, problem)
-        found = Chain(plan).apply(xp, product.values, product.bound, product.exact, scalars, stored)
-        return {"d": Expected(*found)}
+        return Expected(*Chain(plan).apply(xp, product.values, product.bound, product.exact, scalars, stored))
 
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         unread = self.unread(plan, problem)

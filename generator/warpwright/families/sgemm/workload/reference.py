@@ -18,25 +18,16 @@ is added. relu keeps NaN.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from warpwright.device.xp import Array, Xp
+from warpwright.families.products.reference import Product
 
-__all__ = ["UNIT", "Product", "finish", "multiply"]
+__all__ = ["UNIT", "finish", "multiply"]
 
 #: Half a unit in the last place of a 24-bit significand: rounding to nearest.
 UNIT = 2.0**-24
 _TINY = 2.0**-150
-
-
-@dataclass(frozen=True)
-class Product:
-    """A B in float64, shape (L, R, N) for R rows of M, and the bound on what the kernel makes of it."""
-
-    values: Array
-    bound: Array
 
 
 def multiply(xp: Xp, a: Array, b: Array, exact: bool) -> Product:
@@ -47,9 +38,9 @@ def multiply(xp: Xp, a: Array, b: Array, exact: bool) -> Product:
     values, depth = xp.matmul(a, b), a.shape[-1]
     if exact:
         with np.errstate(over="ignore"):
-            return Product(xp.decode(xp.encode(values, "f32"), "f32"), xp.zeros(tuple(values.shape)))
+            return Product(xp.decode(xp.encode(values, "f32"), "f32"), xp.zeros(tuple(values.shape)), True)
     unit = depth * (UNIT + 2.0**-53)
-    return Product(values, xp.matmul(xp.abs(a), xp.abs(b)) * (unit / (1 - unit)) + depth * _TINY)
+    return Product(values, xp.matmul(xp.abs(a), xp.abs(b)) * (unit / (1 - unit)) + depth * _TINY, False)
 
 
 def finish(xp: Xp, product: Product, bias: Array | None, relu: bool) -> tuple[Array, Array]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from warpwright.device.problem import Case, Problem
-from warpwright.device.tensors import random_values
+from warpwright.device.problem import Case, Fill, Problem
 from warpwright.device.xp import Array, Xp
-from warpwright.families.products import far
+from warpwright.families.products import extreme, far
 from warpwright.families.products.launch import huge
 from warpwright.families.products.problems import multiplication, standard
+from warpwright.families.products.reference import Product
 from warpwright.families.products.running import Products
-from warpwright.families.running import Expected, Launched, Memo, Peer, Workload
-from warpwright.families.sgemm.workload import cases, copied, extreme, launch, peer, reference
+from warpwright.families.running import Expected, Launched, Peer, Workload
+from warpwright.families.sgemm.workload import cases, copied, launch, peer, reference
 from warpwright.families.sgemm.workload.design import SgemmDesign
 from warpwright.plan.types import Argument, Plan
 
@@ -21,6 +21,8 @@ __all__ = ["WORKLOAD"]
 
 #: Elements of 16 bytes; CTAs in flight, two on each SM of an H200.
 _ALIGNED, _LIMIT = 4, 264
+#: Twice the large one is beyond f32's range; a quarter of the small one is a subnormal number.
+_LARGE, _SMALL = 2.0**127, 3 * 2.0**-140
 
 
 class _Sgemm(Products):
@@ -36,11 +38,9 @@ class _Sgemm(Products):
     def compared(self, plan: Plan) -> list[Case]:
         return cases.compared(self.cases(plan))
 
-    def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
-        values = random_values(xp, argument, problem, seed)
-        if problem.fill == "extreme" and xp.size(values):
-            extreme.strew(values, argument)
-        return xp.encode(values, argument.dtype)
+    def strew(self, values: Array, argument: Argument, fill: Fill) -> None:
+        if fill == "extreme":
+            extreme.strew(values, argument.name, _LARGE, _SMALL)
 
     def scalars(self, plan: Plan, problem: Problem) -> dict[str, float]:
         return {}
@@ -48,16 +48,14 @@ class _Sgemm(Products):
     def unread(self, plan: Plan, problem: Problem) -> set[str]:
         return set()
 
-    def expected(
-        self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array], memo: Memo
-    ) -> Mapping[str, Expected]:
-        def make() -> tuple[reference.Product, int]:
-            product = reference.multiply(xp, stored("a"), stored("b"), problem.fill != "normal")
-            return product, 16 * xp.size(product.values)
+    def multiply(self, xp: Xp, a: Array, b: Array, exact: bool) -> Product:
+        return reference.multiply(xp, a, b, exact)
 
-        product = memo(("product",), make)
+    def finish(
+        self, xp: Xp, plan: Plan, problem: Problem, product: Product, stored: Callable[[str], Array]
+    ) -> Expected:
         bias = stored("bias") if plan.kernel["bias"] else None
-        return {"d": Expected(*reference.finish(xp, product, bias, plan.kernel["activation"] == "relu"))}
+        return Expected(*reference.finish(xp, product, bias, plan.kernel["activation"] == "relu"))
 
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         return copied.copied(plan.design, problem.extents)
