@@ -298,7 +298,7 @@ def gemm_kernel(
 
             # Epilogue: MMA_M x SUBTILE_N at a time, straight to global memory.
             m_subtile = m_tile * CONSUMERS + consumer
-            # The ragged edge is decided once: a tile that lies inside D is stored without a question per element.
+            # The ragged edge is decided once: a tile that lies inside D is stored without a predicate per element.
             rows_left = d_mnl.shape[0] - m_subtile * MMA_M
             columns_left = d_mnl.shape[1] - n_tile * TILE_N
             inside = rows_left >= WARPGROUP_M and columns_left >= TILE_N

@@ -15,10 +15,10 @@ Warps
     all   0..3   -          loads, computes and stores in turn
 
 Shared memory: 116736 of 232448 B
-    buffer  offset   bytes  shape             swizzle  use
-    a            0    4096  64 x 32 x 1 bf16  64B      a tile of A
-    b         4096    2048  32 x 32 x 1 bf16  64B      a tile of B
-    alone     6144  110592  110592 u8         none     nothing: it keeps other CTAs off this SM
+    buffer   offset   bytes  shape             swizzle  use
+    a             0    4096  64 x 32 x 1 bf16  64B      a tile of A
+    b          4096    2048  32 x 32 x 1 bf16  64B      a tile of B
+    padding    6144  110592  110592 u8         none     nothing: it keeps other CTAs off this SM
 """
 
 import cutlass
@@ -49,7 +49,7 @@ ROWS = THREADS // ROW_THREADS  # that all threads load at once
 MAX_TILES = 2**31 - 1  # cluster tiles that 32 bits count
 MAX_M = (2**31 - 1) // TILE_M * TILE_M  # of whole tiles
 MAX_N = (2**31 - 1) // TILE_N * TILE_N  # of whole tiles
-ALONE_BYTES = 110592  # unused: more than half of an SM is taken
+PADDING_BYTES = 110592  # unused: more than half of an SM is taken
 
 
 def smem_layout(kind, dtype, shape, order):
@@ -67,7 +67,7 @@ def smem_layouts():
 class SharedStorage:
     a: cute.struct.Align[cute.struct.MemRange[BFloat16, TILE_M * TILE_K * STAGES], SMEM_ALIGNMENT]
     b: cute.struct.Align[cute.struct.MemRange[BFloat16, TILE_N * TILE_K * STAGES], SMEM_ALIGNMENT]
-    alone: cute.struct.MemRange[Uint8, ALONE_BYTES]
+    padding: cute.struct.MemRange[Uint8, PADDING_BYTES]
 
 
 # Host -------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def load(tile: cute.Tensor, rows: Int32, columns: Int32, thread: Int32):
     """A thread's part of a tile, in registers; zeros for what lies beyond the `rows` and `columns` that exist."""
     source = share_of(thread).partition_S(tile)
     values = cute.make_fragment_like(source)
-    # The ragged edge is decided once: a tile that lies inside is loaded without a question per element.
+    # The ragged edge is decided once: a tile that lies inside is loaded without a predicate per element.
     if rows >= tile.shape[0] and columns >= tile.shape[1]:
         cute.autovec_copy(source, values)
     else:
@@ -127,7 +127,7 @@ def load(tile: cute.Tensor, rows: Int32, columns: Int32, thread: Int32):
     return values
 
 
-def keep(values, smem, thread):
+def store_to_smem(values, smem, thread):
     """Store a thread's part of a tile into shared memory."""
     cute.autovec_copy(values, share_of(thread).partition_D(smem))
 
@@ -208,8 +208,8 @@ def gemm_kernel(
         k_left = a_mkl.shape[1] - k_tile * TILE_K
         a_values = load(a_tiles[None, None, k_tile], m_left, k_left, thread)
         b_values = load(b_tiles[None, None, k_tile], n_left, k_left, thread)
-        keep(a_values, a_smem[None, None, 0], thread)
-        keep(b_values, b_smem[None, None, 0], thread)
+        store_to_smem(a_values, a_smem[None, None, 0], thread)
+        store_to_smem(b_values, b_smem[None, None, 0], thread)
         # MMAs read through the async proxy: this thread's writes must be visible there before it signals.
         cute.arch.fence_view_async_shared()
         cute.arch.sync_threads()
@@ -225,7 +225,7 @@ def gemm_kernel(
         cute.arch.sync_threads()
 
     # Epilogue: MMA_M x SUBTILE_N at a time, straight to global memory.
-    # The ragged edge is decided once: a tile that lies inside D is stored without a question per element.
+    # The ragged edge is decided once: a tile that lies inside D is stored without a predicate per element.
     rows_left = d_mnl.shape[0] - m_tile * MMA_M
     columns_left = d_mnl.shape[1] - n_tile * TILE_N
     inside = rows_left >= WARPGROUP_M and columns_left >= TILE_N

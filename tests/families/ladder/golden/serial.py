@@ -15,10 +15,10 @@ Warps
     all   0..3   -          loads, computes and stores in turn
 
 Shared memory: 116736 of 232448 B
-    buffer  offset  bytes  shape             swizzle  use
-    a            0  16384  128 x 64 x 1 f16  128B     a tile of A
-    b        16384  16384  128 x 64 x 1 f16  128B     a tile of B
-    alone    32768  83968  83968 u8          none     nothing: it keeps other CTAs off this SM
+    buffer   offset  bytes  shape             swizzle  use
+    a             0  16384  128 x 64 x 1 f16  128B     a tile of A
+    b         16384  16384  128 x 64 x 1 f16  128B     a tile of B
+    padding   32768  83968  83968 u8          none     nothing: it keeps other CTAs off this SM
 """
 
 import cutlass
@@ -51,7 +51,7 @@ SUBTILES_N = TILE_N // SUBTILE_N  # of one tile
 MAX_TILES = 2**31 - 1  # cluster tiles that 32 bits count
 MAX_M = (2**31 - 1) // TILE_M * TILE_M  # of whole tiles
 MAX_N = (2**31 - 1) // TILE_N * TILE_N  # of whole tiles
-ALONE_BYTES = 83968  # unused: more than half of an SM is taken
+PADDING_BYTES = 83968  # unused: more than half of an SM is taken
 
 
 def smem_layout(kind, dtype, shape, order):
@@ -69,7 +69,7 @@ def smem_layouts():
 class SharedStorage:
     a: cute.struct.Align[cute.struct.MemRange[Float16, TILE_M * TILE_K * STAGES], SMEM_ALIGNMENT]
     b: cute.struct.Align[cute.struct.MemRange[Float16, TILE_N * TILE_K * STAGES], SMEM_ALIGNMENT]
-    alone: cute.struct.MemRange[Uint8, ALONE_BYTES]
+    padding: cute.struct.MemRange[Uint8, PADDING_BYTES]
 
 
 # Host -------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def load(tile: cute.Tensor, rows: Int32, columns: Int32, thread: Int32):
     """A thread's part of a tile, in registers; zeros for what lies beyond the `rows` and `columns` that exist."""
     source = share_of(thread).partition_S(tile)
     values = cute.make_fragment_like(source)
-    # The ragged edge is decided once: a tile that lies inside is loaded without a question per element.
+    # The ragged edge is decided once: a tile that lies inside is loaded without a predicate per element.
     if rows >= tile.shape[0] and columns >= tile.shape[1]:
         cute.autovec_copy(source, values)
     else:
@@ -129,7 +129,7 @@ def load(tile: cute.Tensor, rows: Int32, columns: Int32, thread: Int32):
     return values
 
 
-def keep(values, smem, thread):
+def store_to_smem(values, smem, thread):
     """Store a thread's part of a tile into shared memory."""
     cute.autovec_copy(values, share_of(thread).partition_D(smem))
 
@@ -213,8 +213,8 @@ def gemm_kernel(
             k_left = a_mkl.shape[1] - k_tile * TILE_K
             a_values = load(a_tiles[None, None, k_tile], m_left, k_left, thread)
             b_values = load(b_tiles[None, None, k_tile], n_left, k_left, thread)
-            keep(a_values, a_smem[None, None, 0], thread)
-            keep(b_values, b_smem[None, None, 0], thread)
+            store_to_smem(a_values, a_smem[None, None, 0], thread)
+            store_to_smem(b_values, b_smem[None, None, 0], thread)
             # MMAs read through the async proxy: this thread's writes must be visible there before it signals.
             cute.arch.fence_view_async_shared()
             cute.arch.sync_threads()
@@ -231,7 +231,7 @@ def gemm_kernel(
 
         # Epilogue: MMA_M x SUBTILE_N at a time, straight to global memory.
         m_subtile = m_tile * SUBTILES_M
-        # The ragged edge is decided once: a tile that lies inside D is stored without a question per element.
+        # The ragged edge is decided once: a tile that lies inside D is stored without a predicate per element.
         rows_left = d_mnl.shape[0] - m_subtile * MMA_M
         columns_left = d_mnl.shape[1] - n_tile * TILE_N
         inside = rows_left >= WARPGROUP_M and columns_left >= TILE_N

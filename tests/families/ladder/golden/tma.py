@@ -20,7 +20,7 @@ Shared memory: 116736 of 232448 B
     b         16384  16384  128 x 64 x 1 f16  128B     a tile of B
     d         32768   8192  64 x 32 x 2 f16   64B      D subtiles on their way out, per warpgroup
     ab_full   40960      8  1 i64             none     mbarriers: ab stage is full
-    alone     40968  75768  75768 u8          none     nothing: it keeps other CTAs off this SM
+    padding   40968  75768  75768 u8          none     nothing: it keeps other CTAs off this SM
 
 Barriers
     barrier   kind      stages  arrivals  bytes  waits  arrives
@@ -64,7 +64,7 @@ EPILOGUE_BARRIER_ID = 1  # 0 is sync_threads
 MAX_TILES = 2**31 - 1  # cluster tiles that 32 bits count
 MAX_M = (2**31 - 1) // TILE_M * TILE_M  # of whole tiles
 MAX_N = (2**31 - 1) // TILE_N * TILE_N  # of whole tiles
-ALONE_BYTES = 75768  # unused: more than half of an SM is taken
+PADDING_BYTES = 75768  # unused: more than half of an SM is taken
 
 
 def smem_layout(kind, dtype, shape, order):
@@ -85,7 +85,7 @@ class SharedStorage:
     b: cute.struct.Align[cute.struct.MemRange[Float16, TILE_N * TILE_K * STAGES], SMEM_ALIGNMENT]
     d: cute.struct.Align[cute.struct.MemRange[Float16, MMA_M * SUBTILE_N * SUBTILE_STAGES], SMEM_ALIGNMENT]
     ab_full: cute.struct.MemRange[Int64, STAGES]
-    alone: cute.struct.MemRange[Uint8, ALONE_BYTES]
+    padding: cute.struct.MemRange[Uint8, PADDING_BYTES]
 
 
 # Host -------------------------------------------------------------------------------------------------------

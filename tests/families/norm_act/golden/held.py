@@ -168,7 +168,8 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor):
     lane = cute.arch.lane_idx()
     cta, _, _ = cute.arch.block_idx()
     ctas, _, _ = cute.arch.grid_dim()
-    # Vectors move whole ones of GRAIN elements; of what is left behind these, a thread has one element, its tail.
+    # Whole groups of GRAIN elements are moved in vectors. Fewer than GRAIN are left, the tail: one for each of the
+    # first threads.
     whole = columns // GRAIN * GRAIN
 
     storage = SmemAllocator().allocate(SharedStorage)

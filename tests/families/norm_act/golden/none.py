@@ -148,7 +148,8 @@ def norm_act_kernel(x: cute.Tensor, residual: cute.Tensor, bias: cute.Tensor, y:
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     lane = cute.arch.lane_idx()
     cta, _, _ = cute.arch.block_idx()
-    # Vectors move whole ones of GRAIN elements; of what is left behind these, a thread has one element, its tail.
+    # Whole groups of GRAIN elements are moved in vectors. Fewer than GRAIN are left, the tail: one for each of the
+    # first threads.
     whole = columns // GRAIN * GRAIN
 
     storage = SmemAllocator().allocate(SharedStorage)
@@ -190,7 +191,8 @@ def norm_act_kernel(x: cute.Tensor, residual: cute.Tensor, bias: cute.Tensor, y:
         variance = row_sum(squares, sums[None, 1], warp, ROW_BARRIER_ID) * inverse
         scale = cute.math.rsqrt(variance + EPS, fastmath=True)
         values.store(values.load() * scale)
-        tail[0] = cutlass.select_(has_tail, tail[0] * scale, Float32(0.0))  # whatever the scale of this row was
+        # 0, since a row's NaN would stay in threads without a tail.
+        tail[0] = cutlass.select_(has_tail, tail[0] * scale, Float32(0.0))
 
         y_vectors.store(finish(values, bias_vectors))
         y_row = vectors_of(row_of(y, row), y_vectors, thread, ROW_THREADS)

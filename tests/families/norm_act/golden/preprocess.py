@@ -170,7 +170,8 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor):
     lane = cute.arch.lane_idx()
     cta, _, _ = cute.arch.block_idx()
     ctas, _, _ = cute.arch.grid_dim()
-    # Vectors move whole ones of GRAIN elements; of what is left behind these, a thread has one element, its tail.
+    # Whole groups of GRAIN elements are moved in vectors. Fewer than GRAIN are left, the tail: one for each of the
+    # first threads.
     whole = columns // GRAIN * GRAIN
 
     storage = SmemAllocator().allocate(SharedStorage)
@@ -224,7 +225,8 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor):
             square = row_sum(squares, group_sums[None, turn], warp, barrier) * inverse
             scale = cute.math.rsqrt(square + EPS, fastmath=True)
             values.store(values.load() * scale)
-            tail[0] = cutlass.select_(has_tail, tail[0] * scale, Float32(0.0))  # whatever the scale of this row was
+            # 0, since a row's NaN would stay in threads without a tail.
+            tail[0] = cutlass.select_(has_tail, tail[0] * scale, Float32(0.0))
             turn = 1 - turn  # who still reads the last sum reads the other one
 
             cute.arch.mbarrier_wait(row_empty + state.index, state.phase)

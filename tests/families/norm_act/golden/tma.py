@@ -168,7 +168,8 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, bias: cute.Tensor, y: c
     lane = cute.arch.lane_idx()
     cta, _, _ = cute.arch.block_idx()
     ctas, _, _ = cute.arch.grid_dim()
-    # Vectors move whole ones of GRAIN elements; of what is left behind these, a thread has one element, its tail.
+    # Whole groups of GRAIN elements are moved in vectors. Fewer than GRAIN are left, the tail: one for each of the
+    # first threads.
     whole = columns // GRAIN * GRAIN
 
     storage = SmemAllocator().allocate(SharedStorage)
@@ -247,7 +248,8 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, bias: cute.Tensor, y: c
             variance = row_sum(squares, group_sums[None, 1], warp, barrier) * inverse
             scale = cute.math.rsqrt(variance + EPS, fastmath=True)
             values.store(values.load() * scale)
-            tail[0] = cutlass.select_(has_tail, tail[0] * scale, Float32(0.0))  # whatever the scale of this row was
+            # 0, since a row's NaN would stay in threads without a tail.
+            tail[0] = cutlass.select_(has_tail, tail[0] * scale, Float32(0.0))
 
             y_vectors.store(finish(values, weight_vectors, bias_vectors))
             y_row = vectors_of(row_of(y, row), y_vectors, thread, ROW_THREADS)

@@ -23,9 +23,9 @@ def constants(s: Solution) -> tuple[Constant, ...]:
     at = next(i for i, constant in enumerate(found) if constant.name == "STAGES") + 1
     if not s.loads_by_tma:
         found[at:at] = _vectors(s)
-    alone = next((buffer for buffer in memory(s)[0] if buffer.name == "alone"), None)
-    if alone:
-        found.append(Constant("ALONE_BYTES", alone.bytes, "unused: more than half of an SM is taken"))
+    padding = next((buffer for buffer in memory(s)[0] if buffer.name == "padding"), None)
+    if padding:
+        found.append(Constant("PADDING_BYTES", padding.bytes, "unused: more than half of an SM is taken"))
     return tuple(found)
 
 

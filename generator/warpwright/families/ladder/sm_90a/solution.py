@@ -98,7 +98,7 @@ def memory(s: Solution) -> tuple[tuple[Buffer, ...], int]:
     end = found[-1].offset + found[-1].bytes
     if align_up(end, 1024) < ALONE_BYTES:
         note = "nothing: it keeps other CTAs off this SM"
-        found.append(Buffer("alone", end, ALONE_BYTES - end, 1, "u8", (ALONE_BYTES - end,), "none", note))
+        found.append(Buffer("padding", end, ALONE_BYTES - end, 1, "u8", (ALONE_BYTES - end,), "none", note))
         end = ALONE_BYTES
     return tuple(found), align_up(end, 1024)
 

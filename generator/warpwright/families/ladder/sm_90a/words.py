@@ -25,8 +25,8 @@ def words(plan: Plan) -> Mapping[str, Any]:
     }
     buffers = [dict(buffer) for buffer in found["buffers"]]
     for buffer in buffers:
-        if buffer["name"] == "alone":
-            buffer["type"] = "cute.struct.MemRange[Uint8, ALONE_BYTES]"
+        if buffer["name"] == "padding":
+            buffer["type"] = "cute.struct.MemRange[Uint8, PADDING_BYTES]"
     found["buffers"] = buffers
     if rung < FIRST_TMA:
         found |= _by_threads(plan)
