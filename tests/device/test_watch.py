@@ -12,6 +12,7 @@ from tests.device.doubles import ROOT
 from tests.device.plans import make_folder
 from tests.diagnosis.written import Written, one_never_releases
 from tests.emulate.plans import gemm_plan
+from warpwright.device.lock import LOCKS_VARIABLE, holding
 from warpwright.device.mapped import capsule
 from warpwright.device.marks import STAMPED, STEPS, Note, cta_number, instrumented, peers
 from warpwright.device.supervise import Outcome, Supervisor
@@ -35,12 +36,21 @@ def measure(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     quiet = make_folder(tmp_path, instrumented(plan, STAMPED), "quiet-0123456789ab")
     plain = make_folder(tmp_path, plan, "plain-0123456789ab")
 
-    def run(written: Written, limit: float = 0.3, **how: bool) -> Report:
+    def run(written: Written, limit: float = 0.3, timed: bool = True, **how: bool) -> Report:
         monkeypatch.setenv("DOUBLE_MARKS", str(written.save(tmp_path / "marks.npz", **how)))
-        with Supervisor(BACKEND, paths=[ROOT]) as supervisor:
-            return diagnose_measured(plan, "twin", folder, SIZES, supervisor, limit, quiet=quiet, plain=plain)[0]
+        beside = {"quiet": quiet, "plain": plain} if timed else {}
+        with Supervisor(BACKEND, paths=[ROOT], wait=0) as supervisor:
+            return diagnose_measured(plan, "twin", folder, SIZES, supervisor, limit, **beside)[0]
 
     return run
+
+
+def one_round(plan: Plan) -> Written:
+    written = Written(plan)
+    written.stamp(8, 0, AB_WAIT=0, AB_GOT=0, AB_DONE=0)
+    for warp in range(8):
+        written.stamp(warp, 0, AB_WAIT=0, AB_GOT=600, AB_DONE=1000, AB_RELEASED=1000)
+    return written
 
 
 def test_a_hang_is_read_while_it_hangs(plan: Plan, measure: Callable[..., Report]) -> None:
@@ -72,6 +82,47 @@ def test_what_ends_is_compared_and_stamped(plan: Plan, measure: Callable[..., Re
 
 
 @pytest.mark.parametrize(
+    ("seen", "held", "shared"),
+    [
+        ("0", None, ""),
+        ("2,0", None, "2 other compute processes seen"),
+        ("0,1", None, "1 other compute process seen"),
+        ("0", True, "another process held the GPU for more than 0 s"),
+        ("0", False, "another process held the GPU for more than 0 s"),  # a validation is a disturbance too
+    ],
+)
+def test_what_others_on_the_gpu_disturbed_is_marked(
+    plan: Plan,
+    measure: Callable[..., Report],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seen: str,
+    held: bool | None,
+    shared: str,
+) -> None:
+    """As in `bench`: in the report, ahead of all figures, and in its data."""
+    monkeypatch.setenv(LOCKS_VARIABLE, str(tmp_path))
+    monkeypatch.setenv("DOUBLE_KEY", "GPU-double")
+    monkeypatch.setenv("DOUBLE_OTHERS", seen)
+    written = one_round(plan)
+    with holding("GPU-double" if held is not None else "", bool(held), 0, print):
+        report = measure(written)
+    assert (report.status, report.shared, report.data()["shared"]) == ("ended", shared, shared)
+    lines = list(report.lines())
+    assert (f"shared GPU ({shared})" in lines[1]) == bool(shared)
+    assert any("what follows is of the twin" in line for line in lines) == (not shared and (report.slowdown or 0) > 1.1)
+
+
+def test_who_only_asks_where_warps_stand_shares_a_gpu(
+    plan: Plan, measure: Callable[..., Report], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LOCKS_VARIABLE, str(tmp_path))
+    monkeypatch.setenv("DOUBLE_KEY", "GPU-double")
+    with holding("GPU-double", False, 0, print):
+        assert measure(one_round(plan), timed=False).shared == ""
+
+
+@pytest.mark.parametrize(
     ("twin", "kernel", "slowdown", "told"),
     [
         (30.0, 20.0, 1.5, "the twin takes 30 us, the kernel 20: 1.50 x as long"),
@@ -84,10 +135,7 @@ def test_what_the_marks_cost(
     plan: Plan, twin: float | None, kernel: float | None, slowdown: float | None, told: str | None
 ) -> None:
     """The twin's time over the kernel's; where it is much longer, ahead of the figures."""
-    written = Written(plan)
-    written.stamp(8, 0, AB_WAIT=0, AB_GOT=0, AB_DONE=0)
-    for warp in range(8):
-        written.stamp(warp, 0, AB_WAIT=0, AB_GOT=600, AB_DONE=1000, AB_RELEASED=1000)
+    written = one_round(plan)
     times = {"microseconds": twin, "plain_microseconds": kernel}
     marks = {"event": "marks", "notes": packed(written.marks.notes), "stamps": packed(written.marks.stamps)}
     events = [{**marks, "right": True, **{name: us for name, us in times.items() if us is not None}}]

@@ -16,6 +16,7 @@ from typing import Any
 from warpwright.device import tensors
 from warpwright.device.backend import Backend, Timer
 from warpwright.device.call import CallError
+from warpwright.device.lock import shared_with
 from warpwright.device.problem import Problem
 from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, load_subject
 from warpwright.device.variant import load_variant
@@ -95,9 +96,8 @@ def run_contest(
     measured = [
         {"name": c.name, "cold_us": _rounded(c.cold_us), "sustained_us": _rounded(c.sustained_us)} for c in contestants
     ]
-    tell(
-        {"event": "measured", "contestants": measured, "peers": peers, "clocks": loads, "shared": _shared(unheld, seen)}
-    )
+    shared = shared_with(unheld, seen)
+    tell({"event": "measured", "contestants": measured, "peers": peers, "clocks": loads, "shared": shared})
     tell({"event": "done"})
     return True
 
@@ -106,11 +106,6 @@ def _in_order(peers: Sequence[Peer]) -> list[Peer | None]:
     """The first that does the same (None where none does), then the others."""
     first = next((peer for peer in peers if peer.same), None)
     return [first, *(peer for peer in peers if peer is not first)]
-
-
-def _shared(unheld: str, others: int) -> str:
-    seen = f"{others} other compute process{'es' if others > 1 else ''} seen" if others else ""
-    return "; ".join(each for each in (unheld, seen) if each)
 
 
 def _time_cold(order: Sequence[_Contestant], timer: Timer, doing: str, beat: Callable[[str, str], None]) -> None:

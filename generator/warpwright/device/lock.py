@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["LOCKS_VARIABLE", "WAIT_SECONDS", "holding", "lock_file"]
+__all__ = ["LOCKS_VARIABLE", "WAIT_SECONDS", "holding", "lock_file", "shared_with"]
 
 LOCKS_VARIABLE = "WARPWRIGHT_LOCKS"
 #: How long one waits for another.
@@ -30,6 +30,13 @@ def lock_file(key: str) -> Path:
     """Return the file of a GPU's lock by what tells the GPU from every other."""
     place = os.environ.get(LOCKS_VARIABLE) or next((str(p) for p in _PLACES if p.is_dir()), os.curdir)
     return Path(place) / f"warpwright-gpu-{hashlib.sha256(key.encode()).hexdigest()[:16]}.lock"
+
+
+def shared_with(unheld: str, others: int) -> str:
+    """Say in words why others may have been on a GPU while something was timed there, "" where nobody was: `unheld` is
+    what `holding` gives, `others` how many processes were seen."""
+    seen = f"{others} other compute process{'es' if others > 1 else ''} seen" if others else ""
+    return "; ".join(each for each in (unheld, seen) if each)
 
 
 @contextlib.contextmanager

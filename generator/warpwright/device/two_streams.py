@@ -21,6 +21,7 @@ from warpwright.device import tensors
 from warpwright.device.backend import Backend
 from warpwright.device.call import CallError
 from warpwright.device.inputs import along
+from warpwright.device.lock import shared_with
 from warpwright.device.memo import fresh
 from warpwright.device.problem import Problem, shape_of
 from warpwright.device.subject import DeviceLostError, LaunchRefusedError, Subject, load_subject
@@ -104,7 +105,7 @@ def run_two_streams(
         }
         for way in ways
     ]
-    shared = "; ".join(filter(None, (unheld, f"{seen} other compute processes seen" if seen else "")))
+    shared = shared_with(unheld, seen)
     tell({"event": "measured", "checked": {**checked, "faults": []}, "ways": told, "shared": shared})
     tell({"event": "done"})
     return True

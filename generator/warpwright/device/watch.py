@@ -18,6 +18,7 @@ from typing import Any
 from warpwright.device import tensors
 from warpwright.device.backend import Backend
 from warpwright.device.inputs import Inputs, along, shared_inputs
+from warpwright.device.lock import shared_with
 from warpwright.device.marks import NOTES, STAMPS, layout_of
 from warpwright.device.memo import Store
 from warpwright.device.problem import Problem, shared
@@ -38,12 +39,13 @@ _POLL_SECONDS = 0.005
 Tell = Callable[[dict[str, Any]], None]
 
 
-def watch(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell) -> bool:
+def watch(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell, unheld: str = "") -> bool:
     """Run a twin on one problem and tell its marks; returns whether the context may serve another request.
 
     request: `folder` of the twin; `sizes` of the problem (mode, extent); `limit` in seconds for a launch; `seed`;
     `quiet`: the folder of a twin in which only what is stamped marks ("": the same twin is stamped); `plain`: that of
-    the kernel without marks, to be timed beside it ("": it is not).
+    the kernel without marks, to be timed beside it ("": it is not). `shared` of what is told says why others may have
+    been on the device meanwhile: `unheld`, and whom one sees there.
     """
     tell({"event": "beat", "doing": "loading the twin"})
     subject = load_subject(backend, load_variant(Path(request["folder"])))
@@ -74,7 +76,7 @@ def watch(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell
     tell({"event": "beat", "doing": f"problem {problem.name}, comparing", "idle": True})
     right = _right(backend, subject, problem, inputs, outputs, memo)
     stamping = load_subject(backend, load_variant(Path(request["quiet"]))) if request.get("quiet") else subject
-    cheap = backend.words(layout_of(stamping.plan).note_words, UNSET)
+    cheap, seen = backend.words(layout_of(stamping.plan).note_words, UNSET), backend.others()
     for _ in range(_LAUNCHES):
         tell({"event": "beat", "doing": f"problem {problem.name}, stamped launch"})
         stamps.fill_(UNSET)
@@ -86,7 +88,8 @@ def watch(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell
     if request.get("plain"):
         plain = load_subject(backend, load_variant(Path(request["plain"])))
         took["plain_microseconds"] = _time(backend, plain, problem, given, {})
-    tell({**marks, "right": right, "stamps": packed(found), **took})
+    others = shared_with(unheld, max(seen, backend.others()))
+    tell({**marks, "right": right, "stamps": packed(found), **took, "shared": others})
     tell({"event": "done"})
     return right
 

@@ -74,7 +74,8 @@ def main(arguments: list[str]) -> int:
 
 def _serve(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tell) -> bool:
     """Do what is asked for, with the device's lock; returns whether the context may serve another request."""
-    alone = request["do"] in ("bench", KIND)
+    timed = request["do"] in ("bench", KIND)
+    alone = timed or bool(request.get("plain"))  # what is watched is timed where the kernel is beside it
     waiting = False
 
     def on_wait(seconds: float) -> None:
@@ -86,11 +87,11 @@ def _serve(backend: Backend, request: Mapping[str, Any], store: Store, tell: Tel
         tell({"event": "beat", "doing": "waiting for another process", "idle": True})
 
     with holding(backend.key(), alone, request["wait"], on_wait) as unheld:
-        if alone:
+        if timed:
             store.clear()
             return (run_two_streams if request["do"] == KIND else run_contest)(backend, request, tell, unheld)
         if request["do"] == "watch":
-            return watch(backend, request, store, tell)
+            return watch(backend, request, store, tell, unheld)
         return (
             _validate(backend, request, store, tell)
             if request["do"] == "validate"

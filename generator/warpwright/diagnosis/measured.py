@@ -75,7 +75,8 @@ def report_of(plan: Plan, name: str, problem: str, outcome: Outcome, device: Map
     trace = trace_of(kernel, marks)
     figures = figures_of(trace)
     slowdown, cost = _cost(told)
-    return Report(name, problem, "measured", status, gpu, hang, figures, found, cost, slowdown), trace
+    shared = str(told.get("shared", ""))
+    return Report(name, problem, "measured", status, gpu, hang, figures, found, cost, slowdown, shared=shared), trace
 
 
 def _cost(told: Mapping[str, Any]) -> tuple[float | None, tuple[str, ...]]:

@@ -23,7 +23,8 @@ class Report:
     source: `modelled` (the emulator) or `measured` (a GPU, in `device`). status: `ended`, `wrong` (it ended with wrong
     numbers, or was stopped for what it did), `hang`, or what else ended it (`crash`, `launch_failed`, `not_run`).
     found: what else was found, in words. slowdown: how many times as long as its kernel the twin takes, where both were
-    timed. counters: of Nsight Compute, of the kernel itself.
+    timed. counters: of Nsight Compute, of the kernel itself. shared: why others may have been on the GPU, "" where
+    nobody was: the twin and its kernel, timed one after the other, then compare with nothing, and loads take longer.
     """
 
     variant: str
@@ -37,6 +38,7 @@ class Report:
     remarks: tuple[str, ...] = field(default=())
     slowdown: float | None = None
     counters: Counters | None = None
+    shared: str = ""
 
     def lines(self) -> Iterator[str]:
         """The report as text, a line each."""
@@ -48,8 +50,10 @@ class Report:
             yield from _hang(self.hang)
         for text in self.found:
             yield from (f"  {line}" for line in text.splitlines())
+        if self.shared:
+            yield f"  shared GPU ({self.shared}): no time, share or ratio below is the kernel's own; run it again alone"
         if self.figures:
-            yield from _figures(self.figures, self.slowdown or 0)
+            yield from _figures(self.figures, 0 if self.shared else self.slowdown or 0)
         for line in self.counters.lines() if self.counters else ():
             yield f"  {line}"
         for remark in self.remarks:
