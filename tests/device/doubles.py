@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from warpwright.device import contest
 from warpwright.device.backend import CudaBackend
 from warpwright.device.launch import HostError
 from warpwright.device.marks import is_twin
@@ -263,6 +264,18 @@ class StuckPeerBackend(HostBackend):
 
     def peers(self, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
         return [Peer("stuck", lambda: time.sleep(600))]
+
+
+class CompilingPeerBackend(HostBackend):
+    """The vendor's way has to be compiled: so many seconds (DOUBLE_COMPILES), of at most so many (DOUBLE_MAY)."""
+
+    def peers(self, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
+        time.sleep(float(os.environ["DOUBLE_COMPILES"]))
+        return super().peers(plan, tensors)
+
+    def load(self, variant: Variant) -> Callable[..., None]:
+        contest.PREPARE_SECONDS, contest.NOTICE_SECONDS = float(os.environ["DOUBLE_MAY"]), 1.0
+        return super().load(variant)
 
 
 class SlowReferenceBackend(HostBackend):

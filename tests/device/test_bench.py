@@ -174,6 +174,26 @@ def test_a_peer_that_fails_is_nobody_s_hang(tmp_path: Path) -> None:
     assert "no sign of life for 1.5 s: warm-up 0, beside: " in result["diagnosis"]
 
 
+@pytest.mark.parametrize(("seconds", "may"), [(2.5, 60), (600, 1.2)])
+def test_a_peer_that_compiles_for_long_is_waited_for_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, may: float
+) -> None:
+    """Longer than the silence that is a hang; and one that never ends is nobody's hang."""
+    monkeypatch.setenv("DOUBLE_COMPILES", str(seconds))
+    monkeypatch.setenv("DOUBLE_MAY", str(may))
+    told: list[str] = []
+    backend = "tests.device.doubles:CompilingPeerBackend"
+    with Supervisor(backend, silence=1.5, paths=[ROOT], notice=told.append) as supervisor:
+        (result,) = bench([load_variant(make_folder(tmp_path))], supervisor, SHORT)
+    assert told == ["what is timed beside is being compiled; that may take minutes"]
+    if seconds < may:
+        assert (result["status"], result["figures"]["peer"]["name"]) == ("correct", "double")
+        return
+    assert result["status"] == "not_run"
+    assert "no sign of life for 1.5 s: preparing, beside: " in result["diagnosis"]
+    assert "nothing of the variant runs then: allow for more" in result["diagnosis"]
+
+
 class FakeTorch:
     """Of torch what the timer uses, with a clock that a launch moves by 1 ms. An event takes the time of its record."""
 

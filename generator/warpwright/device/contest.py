@@ -7,8 +7,12 @@ difference between its two medians is the noise, and anything within it is a tie
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import random
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +36,10 @@ _WARM_UP = 3
 _HOST_BOUND_US = 50.0
 #: Launches in the queue at once. More than the driver's queue holds would wait in `launch`, for another one's end.
 _QUEUED = 32
+#: Seconds that peers may take to be made ready, for which torch.compile may need minutes; after which a person is told;
+#: between signs of life.
+PREPARE_SECONDS, NOTICE_SECONDS = 600.0, 10.0
+_BEAT_SECONDS = 0.5
 
 
 @dataclass
@@ -75,8 +83,8 @@ def run_contest(
         contestants.append(_Contestant(variant.name, operands.launch(subject), [], []))
         kind = subject.workload.peer_key(subject.plan)
         if kind not in peers:
-            beat(peer_contestant(kind, 0, 1), "preparing")
-            found = _in_order(backend.peers(subject.plan, operands.given(subject)))
+            with _telling(functools.partial(beat, peer_contestant(kind, 0, 1), "preparing", True), tell):
+                found = _in_order(backend.peers(subject.plan, operands.given(subject)))
             peers[kind] = [peer.name if peer else "" for peer in found]
             for number, peer in ((number, peer) for number, peer in enumerate(found) if peer):
                 names = [peer_contestant(kind, number, part) for part in (1, 2)]
@@ -100,6 +108,30 @@ def run_contest(
     tell({"event": "measured", "contestants": measured, "peers": peers, "clocks": loads, "shared": shared})
     tell({"event": "done"})
     return True
+
+
+@contextlib.contextmanager
+def _telling(beat: Callable[[], None], tell: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+    """Give signs of life while peers are made ready, which give none, for at most PREPARE_SECONDS."""
+    over = threading.Event()
+
+    def go() -> None:
+        begun, told = time.monotonic(), False
+        while (gone := time.monotonic() - begun) < PREPARE_SECONDS:
+            if gone >= NOTICE_SECONDS and not told:
+                tell({"event": "notice", "text": "what is timed beside is being compiled; that may take minutes"})
+                told = True
+            beat()
+            if over.wait(_BEAT_SECONDS):
+                return
+
+    thread = threading.Thread(target=go, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def _in_order(peers: Sequence[Peer]) -> list[Peer | None]:
