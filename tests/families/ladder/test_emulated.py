@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from warpwright.build import BuildJob, build
+from warpwright.canonical import plain
 from warpwright.emulate.mutants.trials import mutants_of, read_reasons, trials
 from warpwright.emulate.variant import harness
+from warpwright.record import write_json
 
 pytestmark = pytest.mark.slow
 
@@ -26,3 +29,31 @@ def test_each_mutant_is_caught_or_has_a_reason_not_to_be(built: Path) -> None:
     subject = harness.load(built)
     survivors = [trial.mutant.name for trial in trials(subject, mutants_of(subject)) if trial.survived]
     assert sorted(survivors) == sorted(read_reasons(Path(__file__).with_name("mutants"), subject.plan.label))
+
+
+#: Faults in the source of the ring: edits, and what the emulator says of them.
+PLANTED = {
+    "MMAs that still read": ((("warpgroup.wait_group(1)", "warpgroup.wait_group(2)"),), "race"),
+    "one stage too early": (
+        (
+            ("cutlass.min(STAGES - 1, k_tiles)", "cutlass.min(STAGES, k_tiles)"),
+            ("ahead = k_tile + STAGES - 1", "ahead = k_tile + STAGES"),
+        ),
+        "race",
+    ),
+    "MMAs in flight at the end": ((("\n    warpgroup.wait_group(0)\n", "\n"),), "wgmma-registers"),
+}
+
+
+@pytest.mark.parametrize("built", [4], indirect=True)
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_is_found(built: Path, tmp_path: Path, name: str) -> None:
+    edits, said = PLANTED[name]
+    source, subject, folder = (built / "kernel.py").read_text(), harness.load(built), tmp_path / "planted"
+    for right, wrong in edits:
+        assert right in source
+        source = source.replace(right, wrong)
+    (artifact,) = build([BuildJob(source, subject.plan, folder)])
+    assert artifact.built, artifact.failure
+    write_json(folder / "plan.json", plain(subject.plan))
+    assert said in harness.emulate(harness.load(folder)).diagnosis

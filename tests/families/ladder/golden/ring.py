@@ -271,16 +271,19 @@ def gemm_kernel(
     d_r2s_dst = d_r2s.get_slice(thread).partition_D(d_smem)
     d_src, d_dst = tma_partition(d_tma, (MMA_M, SUBTILE_N), d_smem)
     state = make_pipeline_state(PipelineUserType.Consumer, STAGES)
+    load_state = make_pipeline_state(PipelineUserType.Producer, STAGES)  # STAGES - 1 ahead
 
     m_tile, n_tile, batch = tile_of(first_tile, clusters)
-    # Main loop: as soon as the MMAs have left a stage, it is loaded again for STAGES tiles of K further on.
+    # Main loop: MMAs of one stage are issued while those of the stage before finish. That one is then loaded again, for
+    # STAGES tiles of K further on: MMAs of all warps are one group, and once they are done for one warp, none reads it.
     if k_tiles == 0:
         accumulator.fill(0.0)
-    if is_load_warp:
-        for k_tile in cutlass.range(cutlass.min(STAGES, k_tiles), unroll=1):
-            a_box, a_stage = a_src[None, m_tile, k_tile, batch], a_dst[None, k_tile]
-            b_box, b_stage = b_src[None, n_tile, k_tile, batch], b_dst[None, k_tile]
-            load(a_tma.atom, a_box, a_stage, b_tma.atom, b_box, b_stage, ab_full + k_tile)
+    for k_tile in cutlass.range(cutlass.min(STAGES - 1, k_tiles), unroll=1):
+        if is_load_warp:
+            a_box, a_stage = a_src[None, m_tile, k_tile, batch], a_dst[None, load_state.index]
+            b_box, b_stage = b_src[None, n_tile, k_tile, batch], b_dst[None, load_state.index]
+            load(a_tma.atom, a_box, a_stage, b_tma.atom, b_box, b_stage, ab_full + load_state.index)
+        load_state.advance()
     for k_tile in cutlass.range(k_tiles, unroll=1):
         cute.arch.mbarrier_wait(ab_full + state.index, state.phase)
 
@@ -291,12 +294,15 @@ def gemm_kernel(
             b_block = b_operand[None, None, k, state.index]
             cute.gemm(mma, accumulator, a_block, b_block, accumulator)
         warpgroup.commit_group()
-        warpgroup.wait_group(0)
-        if is_load_warp and k_tile + STAGES < k_tiles:
-            a_box, a_stage = a_src[None, m_tile, k_tile + STAGES, batch], a_dst[None, state.index]
-            b_box, b_stage = b_src[None, n_tile, k_tile + STAGES, batch], b_dst[None, state.index]
-            load(a_tma.atom, a_box, a_stage, b_tma.atom, b_box, b_stage, ab_full + state.index)
+        warpgroup.wait_group(1)
+        ahead = k_tile + STAGES - 1
+        if is_load_warp and ahead < k_tiles:
+            a_box, a_stage = a_src[None, m_tile, ahead, batch], a_dst[None, load_state.index]
+            b_box, b_stage = b_src[None, n_tile, ahead, batch], b_dst[None, load_state.index]
+            load(a_tma.atom, a_box, a_stage, b_tma.atom, b_box, b_stage, ab_full + load_state.index)
+        load_state.advance()
         state.advance()
+    warpgroup.wait_group(0)
 
     # Epilogue: MMA_M x SUBTILE_N at a time, through shared memory.
     m_subtile = m_tile * SUBTILES_M

@@ -293,7 +293,7 @@ def gemm_kernel(
             b_block = b_operand[None, None, k, 0]
             cute.gemm(mma, accumulator, a_block, b_block, accumulator)
         warpgroup.commit_group()
-        warpgroup.wait_group(0)
+        warpgroup.wait_group(0)  # for the MMAs of all warps, which are one group: the buffer may be loaded again
 
     # Epilogue: MMA_M x SUBTILE_N at a time, through shared memory.
     m_subtile = m_tile * SUBTILES_M

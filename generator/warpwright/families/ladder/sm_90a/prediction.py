@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from warpwright.archs import H200, Device
 from warpwright.dtypes import dtype
-from warpwright.families.ladder.rungs import FIRST_OF_ROLES, FIRST_RING, FIRST_TMA
+from warpwright.families.ladder.rungs import FIRST_RING, FIRST_TMA
 from warpwright.families.ladder.workload.design import LadderDesign
 from warpwright.plan.prediction import Prediction
 from warpwright.plan.types import Plan
@@ -76,11 +76,8 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
     steps = _ceil(k, d.tile_k)
     load = p.latency + p.transfer
     begin = BEGIN + (load if d.rung >= FIRST_RING else 0.0)  # until the first MMA can begin
-    alone = p.compute + DRAIN + p.synchronise  # of a warpgroup that waits for its MMAs
-    if d.rung < FIRST_RING:
-        step = load + p.through_registers + alone
-    elif d.rung < FIRST_OF_ROLES:  # a stage is loaded again when its MMAs are done
-        step = max(alone, p.transfer, (load + alone) / d.stages)
+    if d.rung < FIRST_RING:  # the warpgroup waits for its MMAs
+        step = load + p.through_registers + p.compute + DRAIN + p.synchronise
     else:
         step = max(p.compute, p.transfer, load / (d.stages - 1))  # one of them is read
     beside = p.epilogue

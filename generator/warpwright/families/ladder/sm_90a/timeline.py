@@ -24,7 +24,8 @@ def timeline(plan: Plan, tiles: int = TILES, steps: int = STEPS, device: Device 
     d: LadderDesign = plan.design
     p = parts(plan, device)
     found: list[Span] = []
-    computed: list[float] = []  # the end of each step's MMAs
+    issued: list[float] = []  # the begin of each step's MMAs
+    computed: list[float] = []  # their end
     loads: list[float] = []  # when each load was asked for
     free = link = 0.0  # when whoever computes and stores is done, and when memory has brought the last load
     stored = [0.0] * max(1, d.consumers)
@@ -48,10 +49,8 @@ def timeline(plan: Plan, tiles: int = TILES, steps: int = STEPS, device: Device 
         for number in range(first, first + steps):
             if d.rung < FIRST_RING:
                 arrived.append(load(number, free))
-            elif d.rung < FIRST_OF_ROLES:
-                arrived.append(
-                    load(number, begun if number < first + d.stages else computed[number - d.stages] + DRAIN)
-                )
+            elif d.rung < FIRST_OF_ROLES:  # once the MMAs of the step behind have been issued
+                arrived.append(load(number, begun if number < first + d.stages else issued[number - d.stages + 1]))
             else:  # the producer waits for an empty stage alone, and for its own CTA
                 at = computed[number - d.stages] if number >= d.stages else 0.0
                 arrived.append(load(number, max(at, loads[-1] if loads else 0.0, begun if not d.persistent else BEGIN)))
@@ -59,8 +58,9 @@ def timeline(plan: Plan, tiles: int = TILES, steps: int = STEPS, device: Device 
             start = max(arrived[-1], ready)
             end = start + p.compute
             found.append(Span("tensor cores", "compute", start, end))
+            issued.append(start)
             computed.append(end)
-            free = end + (DRAIN + p.synchronise if d.rung < FIRST_OF_ROLES else 0.0)
+            free = end + (DRAIN + p.synchronise if d.rung < FIRST_RING else 0.0)
         out = free + p.epilogue
         found.append(Span(f"consumer {consumer}" if d.schedule == "pingpong" else "way out", "store", free, out))
         stored[consumer] = out
