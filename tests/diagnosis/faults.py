@@ -15,7 +15,7 @@ from tests.families.sgemm.points import legal as sgemm
 from warpwright.diagnosis.twin import twin_source
 from warpwright.plan.types import Plan
 
-__all__ = ["FAULTS", "IN_TURN", "QUICK", "RIGHT", "Fault", "planted"]
+__all__ = ["FAULTS", "IN_TURN", "QUICK", "RIGHT", "UNTIMED", "Fault", "planted"]
 
 _SMALL: dict[str, Any] = {"design.tile": {"m": 128, "n": 64, "k": 64}, "design.stages": 4}
 _RELEASE = "                    if releases:\n                        cute.arch.mbarrier_arrive(ab_empty"
@@ -209,6 +209,8 @@ RIGHT: dict[str, Callable[[], Plan]] = {
 
 #: Those that load and compute in turn by design.
 IN_TURN = ("serial", "grid", "tma")
+#: Those whose loads are ordinary ones, or cp.async: the emulator's clock knows no time of them.
+UNTIMED = ("sgemm-all-load", "norm-preprocess", "norm-none", "norm-once", "serial", "grid")
 #: A small problem, where the largest case takes long.
 QUICK = {"serial": "128x256x320", "grid": "128x128x512", "tma": "128x128x512", "ring": "128x128x1024"}
 

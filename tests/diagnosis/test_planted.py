@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.diagnosis.faults import FAULTS, IN_TURN, QUICK, RIGHT, planted
+from tests.diagnosis.faults import FAULTS, IN_TURN, QUICK, RIGHT, UNTIMED, planted
 from warpwright import families
 from warpwright.build.builder import TIMEOUT_SECONDS
 from warpwright.build.pool import Pool
@@ -70,6 +70,7 @@ def test_a_twin_is_right(name: str, service: Pool, tmp_path: Path) -> None:
     assert report.figures is not None
     expected = ("lock-step",) if name in IN_TURN else ("load-bound", "compute-bound", "balanced")
     assert report.figures.verdict in expected, report.figures
+    assert [remark.partition(":")[0][-9:] for remark in report.remarks] == ["be issued"] * (name in UNTIMED)
     for ring in run.marks.layout.rings:
         told = any(barrier.name == f"{ring}_empty" for barrier in twin.plan.main.barriers)
         assert _marked(run.marks, ring) >= {"WAIT", "GOT", "DONE", "RELEASED" if told else "BEGUN"}

@@ -1,7 +1,7 @@
 """A twin in the emulator: its marks in modelled clocks, and what the emulator says of the run.
 
 The emulator's clock knows the latency and rate of TMA and the rate of the tensor cores, and counts an instruction of a
-warp as a clock: who waits for whom and how full the ring is, not how long a kernel takes.
+warp as a clock, whatever other warps do: who waits for whom and how full the ring is, not how long a kernel takes.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["Modelled", "choose_case", "diagnose_modelled", "extents", "run_model
 
 _SEED = 1
 _TOLD = 3  # findings
-_COARSE = (
-    "it computes with ordinary instructions, which this clock counts some hundreds at a time, and what passes through"
-    " registers takes no time in it: take the parts for no more than a hint"
+_UNTIMED = (
+    "its loads pass through registers or are cp.async, and in these clocks they take no longer than to be issued: take"
+    " the parts for no more than a hint"
 )
 #: Findings that the marks themselves cause: two parameters more, of which the family's workload knows nothing.
 _OWN = frozenset({"launch"})
@@ -127,5 +127,5 @@ def diagnose_modelled(twin: Twin, name: str, asked: str = "") -> tuple[Report, M
     found = tuple(f"emulator: {finding.kind}: {finding.message}" for finding in run.findings[:_TOLD])
     more = len(run.findings) - _TOLD
     remarks = [f"and {more} more findings: `warpwright emulate` has all of the variant itself"] * (more > 0)
-    remarks += [_COARSE] * (not kernel.mmas)
+    remarks += [_UNTIMED] * all(copy.direction != "load" for copy in kernel.copies)
     return Report(name, run.case.problem.name, "modelled", status, "", hang, figures, found, tuple(remarks)), run

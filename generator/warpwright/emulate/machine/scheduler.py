@@ -105,7 +105,6 @@ class Machine:
                 if following < 0:
                     break
                 block = following
-            warp.clock += count
             self.instructions += count
             fiber.block = block
             if following < 0:

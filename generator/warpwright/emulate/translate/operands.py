@@ -20,15 +20,17 @@ _UNIFORM = {"%clusterid": "w.cta.cluster_id", "%nclusterid": "w.machine.cluster_
             "%nctaid": "w.machine.launch.grid", "%ntid": "w.machine.launch.block",
             "%cluster_nctaid": "w.machine.launch.cluster", "%cluster_ctaid": "w.cta.cluster_ctaid"}  # fmt: skip
 _SINGLE = {"%cluster_ctarank": "w.cta.rank", "%cluster_nctarank": "len(w.cta.cluster.ctas)", "%warpid": "w.index",
-           "%nwarpid": "len(w.cta.warps)", "%clock": "w.clock & 0xffffffff", "%clock64": "w.clock",
-           "%globaltimer": "w.clock", "%smid": "w.cta.cluster.number * len(w.cta.cluster.ctas) + w.cta.rank",
+           "%nwarpid": "len(w.cta.warps)", "%smid": "w.cta.cluster.number * len(w.cta.cluster.ctas) + w.cta.rank",
            "%dynamic_smem_size": "w.machine.launch.shared_bytes", "%is_explicit_cluster": "1", "%gridid": "0",
            "%laneid": "LANES", "%lanemask_lt": "(1 << LANES) - 1", "%lanemask_le": "(2 << LANES.astype(np.uint64)) - 1",
            "%lanemask_eq": "1 << LANES"}  # fmt: skip
 
 
-def special(owner: Translator, operand: Operand) -> str:
-    """Special registers and the addresses of parameters and shared arrays."""
+_CLOCKS = {"%clock": "(w.clock+{0})&0xffffffff", "%clock64": "w.clock+{0}", "%globaltimer": "w.clock+{0}"}
+
+
+def special(owner: Translator, operand: Operand, ahead: int) -> str:
+    """Special registers and the addresses of parameters and shared arrays; `ahead`: clocks that `w.clock` is behind."""
     if isinstance(operand, Symbol):
         if operand.name in owner.params:
             return str(PARAM_WINDOW + (owner.params[operand.name] << 16))
@@ -47,6 +49,8 @@ def special(owner: Translator, operand: Operand) -> str:
         return f"{_UNIFORM[name]}[{'xyz'.index(axis)}]"
     if operand.name in _SINGLE:
         return _SINGLE[operand.name]
+    if operand.name in _CLOCKS:
+        return _CLOCKS[operand.name].format(ahead)
     raise UnsupportedInstruction(f"special register {operand.name} is not emulated")
 
 

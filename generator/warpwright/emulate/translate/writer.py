@@ -34,6 +34,8 @@ class BlockWriter:
         self.lines: list[str] = []
         self.at: Instruction | None = None  # what is being written
         self.heads: dict[str, str] = {}  # local names that units want, and what they are
+        self.places = {id(instruction): place for place, instruction in enumerate(block.instructions)}
+        self.clock = 0  # how far the code that is written has advanced the warp's clock
         self.narrowed = False  # whether the code of an instruction with a guard is inside that guard
         self.indent = ""
 
@@ -43,6 +45,7 @@ class BlockWriter:
             head.append(f" if f.join is not None and not f.meet({self.block.index}): return -1")
         live = self._live_in()
         self._schedule()
+        self._advance(len(self.block.instructions) + (self.block.branch is not None))
         self._branch()
         body = "\n ".join(self.lines)
         head += [f" {view} = w.{view}" for view in sorted(set(VIEWS.values())) if f"{view}[" in body]
@@ -73,6 +76,8 @@ class BlockWriter:
     def _emit(self, group: list[Node]) -> None:
         first = group[0]
         self.at = first.instruction
+        if first.op is None:
+            self._advance(self.places[id(self.at)])
         for before, arranged in self.owner.before:
             before(self, group, arranged)
         if first.op is None:
@@ -81,6 +86,12 @@ class BlockWriter:
             self._vector(group, first.op)
         else:
             self._uniform(first, first.op)
+
+    def _advance(self, place: int) -> None:
+        """Bring the warp's clock to `place` in the block: an instruction takes one, whatever order its code is in."""
+        if place > self.clock:
+            self.lines.append(f"w.clock += {place - self.clock}")
+            self.clock = place
 
     # -- arithmetic -------------------------------------------------------------------------------------------
 
@@ -219,7 +230,7 @@ class BlockWriter:
                 sign = f"{1 << int(kind[1:]) - 1:#x}"
                 return f"(({name}^{sign})-{sign})"
             return name
-        return special(self.owner, operand)
+        return special(self.owner, operand, (self.places[id(self.at)] if self.at else 0) - self.clock)
 
     def assign(self, result: Register, expression: str) -> None:
         """A uniform register gets `expression`; other blocks find it in its slot."""
