@@ -102,9 +102,9 @@ def test_cases_have_as_many_tiles_as_can_be_counted(changes: dict[str, Any]) -> 
         assert plan.exceeded(huge[f"{name}_and_one"]) is not None
 
 
-GROUP = "group = cutlass.min(GROUP, m_clusters)"
-TILES = "tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MAX_TILES + 1) * batches"
-COUNTED = "cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))"
+GROUP = "group = cutlass.min(GROUP, m_tiles)"
+TILES = "tiles = cutlass.min(Int64(tiles_mnl[0]) * tiles_mnl[1], MAX_TILES + 1) * batches"
+COUNTED = "tile_count = Int32(cutlass.select_(fits, tiles, Int64(0)))"
 
 
 def test_right_kernels_are_right_at_the_limit(plant: Planter) -> None:
@@ -121,7 +121,7 @@ def test_a_band_wider_than_there_are_clusters_wraps(plant: Planter) -> None:
 @pytest.mark.parametrize(
     ("edits", "cases"),
     [
-        ([(TILES, "tiles = cute.size(clusters)"), (COUNTED, "cluster_tiles = tiles")],
+        ([(TILES, "tiles = cute.size(tiles_mnl)"), (COUNTED, "tile_count = tiles")],
          {f"most_{modes}_and_one" for modes in ("m", "n", "mnl")}),
         ([("n <= MAX_N", "n > 0")], {"most_n_and_one"}),
         ([("tiles <= MAX_TILES", "tiles > 0")], {"most_mnl_and_one"}),

@@ -24,8 +24,8 @@ READS_C: dict[str, Any] = {
     "kernel.epilogue": ["beta_c", "relu"],
     "kernel.c": {"dtype": "f16", "major": "n"},
 }
-BATCH = "    batch = cluster_tile // per_batch"
-WIDTH = "width = cutlass.min(group, m_clusters - band * group)"
+BATCH = "    batch = tile // per_batch"
+WIDTH = "width = cutlass.min(group, m_tiles - band * group)"
 
 
 def test_what_is_not_altered_is_correct(plant: Planter) -> None:
@@ -36,8 +36,8 @@ def test_what_is_not_altered_is_correct(plant: Planter) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (BATCH, f"    cluster_tile = cutlass.min(cluster_tile, 63)\n{BATCH}"),
-        (BATCH, f"    cluster_tile = cluster_tile & 255\n{BATCH}"),
+        (BATCH, f"    tile = cutlass.min(tile, 63)\n{BATCH}"),
+        (BATCH, f"    tile = tile & 255\n{BATCH}"),
         (WIDTH, "width = group"),
         ("m_tile = band * group + within % width", "m_tile = cutlass.min(band, 3) * group + within % width"),
     ],
@@ -49,7 +49,7 @@ def test_tiles_far_along_the_walk(plant: Planter, old: str, new: str) -> None:
 
 
 def test_steps_of_pingpong_are_those_of_the_whole_grid(plant: Planter) -> None:
-    edit = ("cluster_tile += 2 * tile_step", "cluster_tile += 2 * cutlass.min(tile_step, 50)")
+    edit = ("tile += 2 * tile_step", "tile += 2 * cutlass.min(tile_step, 50)")
     assert cases(plant, gemm_plan(PINGPONG), edit) == {"walk"}
 
 

@@ -19,18 +19,14 @@ PINGPONG: dict[str, Any] = {
     "design.tile": {"m": 64, "n": 32, "k": 64}, "design.schedule": "pingpong", "design.stages": 5
 }  # fmt: skip
 BIAS: dict[str, Any] = {**SMALL, "kernel.epilogue": ["bias_m"]}
-WIDTH = "width = cutlass.min(group, m_clusters - band * group)"
+WIDTH = "width = cutlass.min(group, m_tiles - band * group)"
 A_BOX = "a_src[None, m_tile, k_tile, batch]"
-SKIP = (
-    "            consumer_state.advance(k_tiles)\n"
-    "            release_state.advance(k_tiles)\n"
-    "            cluster_tile += 2"
-)
+SKIP = "            consumer_state.advance(k_tiles)\n            release_state.advance(k_tiles)\n            tile += 2"
 
 
 def test_a_round_of_the_ring_that_flips_no_phase(plant: Planter) -> None:
     """Stages of the other warpgroup's tile are skipped by their index alone: the same one after a whole round."""
-    step, state, rest = "            ", "{}_state.advance(k_tiles)\n", "cluster_tile += 2"
+    step, state, rest = "            ", "{}_state.advance(k_tiles)\n", "tile += 2"
     skipped = "".join(f"{step}    {state.format(name)}" for name in ("consumer", "release"))
     edit = (SKIP, f"{step}if k_tiles % STAGES != 0:\n{skipped}{step}{rest}")
     assert cases(plant, gemm_plan(PINGPONG), edit) == {"ring"}
@@ -52,10 +48,10 @@ def test_the_last_tile_of_k_after_whole_rounds(plant: Planter, rounds: str, show
 @pytest.mark.parametrize(
     ("new", "case"),
     [
-        ("rest = m_clusters - band * group\n    width = cutlass.select_(rest > group // 2, group, rest)", "bands"),
+        ("rest = m_tiles - band * group\n    width = cutlass.select_(rest > group // 2, group, rest)", "bands"),
         (
-            "rest = cutlass.max(m_clusters % group, 1)\n"
-            "    width = cutlass.select_((band + 1) * group >= m_clusters and m_clusters > group, rest, group)",
+            "rest = cutlass.max(m_tiles % group, 1)\n"
+            "    width = cutlass.select_((band + 1) * group >= m_tiles and m_tiles > group, rest, group)",
             "bands_whole",
         ),
     ],
@@ -74,8 +70,8 @@ def test_rows_beyond_those_of_the_walk(plant: Planter) -> None:
 
 def test_more_than_32_tiles_of_one_cta(plant: Planter) -> None:
     """Where tiles are small; of large ones a GPU computes as many."""
-    loop = "cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1)"
-    few = loop.replace("cluster_tiles", "Int32(cutlass.min(Int64(cluster_tiles), first_tile + Int64(32) * tile_step))")
+    loop = "cutlass.range(first_tile, tile_count, tile_step, unroll=1)"
+    few = loop.replace("tile_count", "Int32(cutlass.min(Int64(tile_count), first_tile + Int64(32) * tile_step))")
     assert cases(plant, gemm_plan(SMALL), (loop, few)) == {"walk"}
 
 

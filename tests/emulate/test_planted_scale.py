@@ -20,7 +20,7 @@ READS_C: dict[str, Any] = {
     "kernel.epilogue": ["alpha", "beta_c"],
     "kernel.c": {"dtype": "f16", "major": "n"},
 }
-BATCH = "batch = cluster_tile // per_batch"
+BATCH = "batch = tile // per_batch"
 COLUMN = "n_tile = within // width"
 
 
@@ -71,11 +71,11 @@ def test_another_walk_and_a_grid_without_limit_are_degraded(plant: Planter) -> N
     plan = gemm_plan(SMALL)
     walk = plant.planted(
         plan,
-        (f"    {BATCH}\n", f"    {BATCH}\n    rest = cluster_tile % per_batch\n"),
-        ("return m_tile, n_tile, batch", "return rest // n_clusters, rest % n_clusters, batch"),
+        (f"    {BATCH}\n", f"    {BATCH}\n    rest = tile % per_batch\n"),
+        ("return m_tile, n_tile, batch", "return rest // n_tiles, rest % n_tiles, batch"),
     )
     assert (walk.status, {each.rule for each in walk.differences}) == ("degraded", {"the walk over the tiles"})
-    grid = plant.planted(plan, ("grid=(cutlass.min(cluster_tiles, max_clusters), 1, 1)", "grid=(cluster_tiles, 1, 1)"))
+    grid = plant.planted(plan, ("grid=(cutlass.min(tile_count, max_clusters), 1, 1)", "grid=(tile_count, 1, 1)"))
     assert (grid.status, grid.diagnosis) == ("degraded", "")
 
 

@@ -61,7 +61,7 @@ PLANTED: dict[str, tuple[tuple[str, str], str]] = {
     ),
     "a k tile too many": (("k_tiles = cute.ceil_div(k, TILE_K)", "k_tiles = k // TILE_K + 1"), "k_tiles"),
     "the default stream": (("            stream=stream,\n", ""), "stream"),
-    "clusters of the other extent": (("clusters = (cute.ceil_div(m, ", "clusters = (cute.ceil_div(n, "), "clusters"),
+    "clusters of the other extent": (("tiles_mnl = (cute.ceil_div(m, ", "tiles_mnl = (cute.ceil_div(n, "), "tiles_mnl"),
 }  # fmt: skip
 
 
@@ -225,8 +225,8 @@ def test_values_are_compared_one_by_one(small: list[Path]) -> None:
         (8, lambda raw: raw[:24] + little(8) + raw[28:], "d_mnl's stride of M, is 8, expected"),
         (9, lambda raw: bytes(4), "alpha, is 0.0, expected"),
         (10, lambda raw: bytes(4), "beta, is 0.0, expected"),
-        (11, lambda raw: little(1), "clusters, is 1, expected 2"),
-        (14, lambda raw: little(1), "cluster_tiles, is 1, expected 4"),
+        (11, lambda raw: little(1), "tiles_mnl, is 1, expected 2"),
+        (14, lambda raw: little(1), "tile_count, is 1, expected 4"),
         (15, lambda raw: little(4), "k_tiles, is 4, expected 3"),
     ]  # fmt: skip
     for index, edit, text in edits:

@@ -42,10 +42,10 @@ def test_only_what_is_used_is_rendered(plans: list[Plan]) -> None:
 
 
 def test_neighbours_differ_by_what_the_next_one_adds() -> None:
-    """Lines of code that differ; the step to TMA replaces loads, stores and the host's part."""
+    """Lines that differ; the step to TMA replaces loads, stores and the host's part, that to clusters counts them."""
     sources = {rung: render(legal(rung)) for rung in RUNGS}
     lines = {rung: changed(difference(sources[rung - 1], sources[rung])) for rung in RUNGS if rung > 1}
-    most = {2: 12, 3: 200, 4: 40, 5: 80, 6: 40, 7: 70, 8: 50, 9: 50}
+    most = {2: 12, 3: 200, 4: 40, 5: 80, 6: 40, 7: 100, 8: 50, 9: 50}
     assert all(0 < lines[rung] <= most[rung] for rung in most), lines
     for rung, source in sources.items():
         assert f"Rung {rung} of 9: {NAMED[rung - 1].adds}." in source

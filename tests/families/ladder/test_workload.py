@@ -35,9 +35,9 @@ def test_others_have_a_cta_for_each_tile() -> None:
 def test_what_threads_load_is_passed_as_tensors() -> None:
     problem = multiplication("some", 300, 200, 64)
     names = {rung: [name for name, _ in WORKLOAD.launched(legal(rung), problem, 132)[0].values] for rung in RUNGS}
-    assert names[1] == ["a_mkl", "b_nkl", "d_mnl", "bias_n", *["clusters"] * 3, "cluster_tiles", "k_tiles"]
-    assert names[2] == ["a_mkl", "b_nkl", "d_mnl", "bias_n", *["clusters"] * 3, "k_tiles"]
-    assert names[3] == names[4] == names[5] == ["d_mnl", "bias_n", *["clusters"] * 3, "k_tiles"]
+    assert names[1] == ["a_mkl", "b_nkl", "d_mnl", "bias_n", *["tiles_mnl"] * 3, "tile_count", "k_tiles"]
+    assert names[2] == ["a_mkl", "b_nkl", "d_mnl", "bias_n", *["tiles_mnl"] * 3, "k_tiles"]
+    assert names[3] == names[4] == names[5] == ["d_mnl", "bias_n", *["tiles_mnl"] * 3, "k_tiles"]
 
 
 def test_cases_reach_every_guard_of_loading_threads() -> None:

@@ -130,15 +130,15 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, bias_n: cute.Tensor, ma
     a_tma = cpasync.make_tiled_tma_atom(load, a_mkl, a_layout, (TILE_M, TILE_K))
     b_tma = cpasync.make_tiled_tma_atom(load, b_nkl, b_layout, (TILE_N, TILE_K))
 
-    clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
+    tiles_mnl = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
     k_tiles = cute.ceil_div(k, TILE_K)
     # What 32 bits or a descriptor do not hold is launched with no CTA: an error of the launch, not another problem.
-    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
+    tiles = cutlass.min(Int64(tiles_mnl[0]) * tiles_mnl[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
     fits = tiles <= MAX_TILES and m <= MAX_M and n <= MAX_N and strides_fit(a_mkl, b_nkl)
-    cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))
+    tile_count = Int32(cutlass.select_(fits, tiles, Int64(0)))
     if tiles > 0:
-        gemm_kernel(a_tma, b_tma, d_mnl, bias_n, clusters, cluster_tiles, k_tiles).launch(
-            grid=(cutlass.min(cluster_tiles, max_clusters), 1, 1),
+        gemm_kernel(a_tma, b_tma, d_mnl, bias_n, tiles_mnl, tile_count, k_tiles).launch(
+            grid=(cutlass.min(tile_count, max_clusters), 1, 1),
             block=(THREADS, 1, 1),
             min_blocks_per_mp=1,
             stream=stream,
@@ -162,16 +162,16 @@ def make_mma(columns):
 
 
 @cute.jit
-def tile_of(cluster_tile: Int32, clusters: cute.Shape):
+def tile_of(tile: Int32, tiles_mnl: cute.Shape):
     """Tile (m, n, batch); tiles walk along M in bands of GROUP, to share A and B in L2."""
-    m_clusters, n_clusters, _ = clusters
-    per_batch = m_clusters * n_clusters
-    batch = cluster_tile // per_batch
-    within = cluster_tile % per_batch
-    group = cutlass.min(GROUP, m_clusters)  # so that a band has no more tiles than 32 bits count
-    band = within // (group * n_clusters)
-    within -= band * group * n_clusters
-    width = cutlass.min(group, m_clusters - band * group)
+    m_tiles, n_tiles, _ = tiles_mnl
+    per_batch = m_tiles * n_tiles
+    batch = tile // per_batch
+    within = tile % per_batch
+    group = cutlass.min(GROUP, m_tiles)  # so that a band has no more tiles than 32 bits count
+    band = within // (group * n_tiles)
+    within -= band * group * n_tiles
+    width = cutlass.min(group, m_tiles - band * group)
     m_tile = band * group + within % width
     n_tile = within // width
     return m_tile, n_tile, batch
@@ -200,8 +200,8 @@ def gemm_kernel(
     b_tma: cpasync.TmaInfo,
     d_mnl: cute.Tensor,
     bias_n_vector: cute.Tensor,
-    clusters: cute.Shape,
-    cluster_tiles: Int32,
+    tiles_mnl: cute.Shape,
+    tile_count: Int32,
     k_tiles: Int32,
 ):
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
@@ -233,8 +233,8 @@ def gemm_kernel(
         b_dst, b_src = tma_partition(b_tma, (TILE_N, TILE_K), b_smem)
         # The first wait on an empty barrier is for the phase before its first, which is complete.
         producer_state = make_pipeline_state(PipelineUserType.Producer, STAGES)
-        for cluster_tile in cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1):
-            m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
+        for tile in cutlass.range(first_tile, tile_count, tile_step, unroll=1):
+            m_tile, n_tile, batch = tile_of(tile, tiles_mnl)
             for k_tile in cutlass.range(k_tiles, unroll=1):
                 cute.arch.mbarrier_wait(ab_empty + producer_state.index, producer_state.phase)
                 full = ab_full + producer_state.index
@@ -270,8 +270,8 @@ def gemm_kernel(
         releases = thread == 0
         consumer_state = make_pipeline_state(PipelineUserType.Consumer, STAGES)
         release_state = make_pipeline_state(PipelineUserType.Consumer, STAGES)  # trails by the MMAs in flight
-        for cluster_tile in cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1):
-            m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
+        for tile in cutlass.range(first_tile, tile_count, tile_step, unroll=1):
+            m_tile, n_tile, batch = tile_of(tile, tiles_mnl)
             # Main loop: MMAs of one stage are issued while those of the stage before finish.
             if k_tiles == 0:
                 accumulator.fill(0.0)

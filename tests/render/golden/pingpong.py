@@ -151,15 +151,15 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, max_clusters: Int32, st
     store = cpasync.CopyBulkTensorTileS2GOp()
     d_tma = cpasync.make_tiled_tma_atom(store, d_whole, d_layout, (MMA_M, SUBTILE_N))
 
-    clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
+    tiles_mnl = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
     k_tiles = cute.ceil_div(k, TILE_K)
     # What 32 bits or a descriptor do not hold is launched with no CTA: an error of the launch, not another problem.
-    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
+    tiles = cutlass.min(Int64(tiles_mnl[0]) * tiles_mnl[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
     fits = tiles <= MAX_TILES and m <= MAX_M and n <= MAX_N and strides_fit(a_mkl, b_nkl, d_whole)
-    cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))
+    tile_count = Int32(cutlass.select_(fits, tiles, Int64(0)))
     if tiles > 0:
-        gemm_kernel(a_tma, b_tma, d_tma, d_mnl, clusters, cluster_tiles, k_tiles).launch(
-            grid=(cutlass.min(cluster_tiles, max_clusters), 1, 1),
+        gemm_kernel(a_tma, b_tma, d_tma, d_mnl, tiles_mnl, tile_count, k_tiles).launch(
+            grid=(cutlass.min(tile_count, max_clusters), 1, 1),
             block=(THREADS, 1, 1),
             min_blocks_per_mp=1,  # without it, ptxas ignores setmaxnreg
             stream=stream,
@@ -183,16 +183,16 @@ def make_mma(columns):
 
 
 @cute.jit
-def tile_of(cluster_tile: Int32, clusters: cute.Shape):
+def tile_of(tile: Int32, tiles_mnl: cute.Shape):
     """Tile (m, n, batch); tiles walk along M in bands of GROUP, to share A and B in L2."""
-    m_clusters, n_clusters, _ = clusters
-    per_batch = m_clusters * n_clusters
-    batch = cluster_tile // per_batch
-    within = cluster_tile % per_batch
-    group = cutlass.min(GROUP, m_clusters)  # so that a band has no more tiles than 32 bits count
-    band = within // (group * n_clusters)
-    within -= band * group * n_clusters
-    width = cutlass.min(group, m_clusters - band * group)
+    m_tiles, n_tiles, _ = tiles_mnl
+    per_batch = m_tiles * n_tiles
+    batch = tile // per_batch
+    within = tile % per_batch
+    group = cutlass.min(GROUP, m_tiles)  # so that a band has no more tiles than 32 bits count
+    band = within // (group * n_tiles)
+    within -= band * group * n_tiles
+    width = cutlass.min(group, m_tiles - band * group)
     m_tile = band * group + within % width
     n_tile = within // width
     return m_tile, n_tile, batch
@@ -215,8 +215,8 @@ def gemm_kernel(
     b_tma: cpasync.TmaInfo,
     d_tma: cpasync.TmaInfo,
     d_mnl: cute.Tensor,
-    clusters: cute.Shape,
-    cluster_tiles: Int32,
+    tiles_mnl: cute.Shape,
+    tile_count: Int32,
     k_tiles: Int32,
 ):
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
@@ -254,8 +254,8 @@ def gemm_kernel(
             turn = warp_idx - PRODUCER_WARP  # k-tiles until this warp's next one
             # The first wait on an empty barrier is for the phase before its first, which is complete.
             producer_state = make_pipeline_state(PipelineUserType.Producer, STAGES)
-            for cluster_tile in cutlass.range(first_tile, cluster_tiles, tile_step, unroll=1):
-                m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
+            for tile in cutlass.range(first_tile, tile_count, tile_step, unroll=1):
+                m_tile, n_tile, batch = tile_of(tile, tiles_mnl)
                 for k_tile in cutlass.range(k_tiles, unroll=1):
                     if turn == 0:
                         cute.arch.mbarrier_wait(ab_empty + producer_state.index, producer_state.phase)
@@ -307,9 +307,9 @@ def gemm_kernel(
             consumer_state.advance(k_tiles)
             release_state.advance(k_tiles)
             cute.arch.barrier_arrive(barrier_id=MMA_ORDER_BARRIER_ID, number_of_threads=2 * WARPGROUP)
-        cluster_tile = first_tile + consumer * tile_step
-        while cluster_tile < cluster_tiles:
-            m_tile, n_tile, batch = tile_of(cluster_tile, clusters)
+        tile = first_tile + consumer * tile_step
+        while tile < tile_count:
+            m_tile, n_tile, batch = tile_of(tile, tiles_mnl)
             cute.arch.barrier(barrier_id=MMA_ORDER_BARRIER_ID + consumer, number_of_threads=2 * WARPGROUP)
 
             # Main loop: MMAs of one stage are issued while those of the stage before finish.
@@ -330,7 +330,7 @@ def gemm_kernel(
                         cute.arch.mbarrier_arrive(ab_empty + release_state.index)
                     release_state.advance()
                 consumer_state.advance()
-            if cluster_tile + tile_step < cluster_tiles:
+            if tile + tile_step < tile_count:
                 cute.arch.barrier_arrive(barrier_id=MMA_ORDER_BARRIER_ID + other, number_of_threads=2 * WARPGROUP)
             warpgroup.wait_group(0)
             if k_tiles > 0:
@@ -369,7 +369,7 @@ def gemm_kernel(
             # The next tile is the other warpgroup's: skip its stages.
             consumer_state.advance(k_tiles)
             release_state.advance(k_tiles)
-            cluster_tile += 2 * tile_step
+            tile += 2 * tile_step
 
         # Shared memory must outlive the stores that read it.
         if is_store_warp:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Literal, Protocol
 
-__all__ = ["Tiled", "ceil", "computed", "count", "grid", "tile_of"]
+__all__ = ["Tiled", "ceil", "computed", "count", "counted_as", "grid", "tile_of"]
 
 
 class Tiled(Protocol):
@@ -56,6 +56,11 @@ def grid(d: Tiled, extents: Mapping[str, int]) -> tuple[int, int, int]:
 def count(d: Tiled, extents: Mapping[str, int]) -> int:
     """Tiles of a cluster in all."""
     return prod(grid(d, extents))
+
+
+def counted_as(d: Tiled) -> tuple[str, str]:
+    """What a kernel calls `grid` and `count`: of clusters where it has some, else of tiles."""
+    return ("clusters", "cluster_tiles") if d.cluster_m * d.cluster_n > 1 else ("tiles_mnl", "tile_count")
 
 
 def tile_of(d: Tiled, counts: tuple[int, int, int], number: int) -> tuple[int, int, int]:

@@ -84,15 +84,15 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, bias_n: cute.Tensor, st
     b_nkl = cute.make_tensor(b.iterator, cute.select(b.layout, mode=[2, 1, 0]))
     d_mnl = cute.make_tensor(d.iterator, cute.select(d.layout, mode=[1, 2, 0]))
 
-    clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
+    tiles_mnl = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
     k_tiles = cute.ceil_div(k, TILE_K)
     # What 32 bits do not hold is launched with no CTA: an error of the launch, not another problem.
-    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
+    tiles = cutlass.min(Int64(tiles_mnl[0]) * tiles_mnl[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
     fits = tiles <= MAX_TILES and m <= MAX_M and n <= MAX_N
-    cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))
+    tile_count = Int32(cutlass.select_(fits, tiles, Int64(0)))
     if tiles > 0:
-        gemm_kernel(a_mkl, b_nkl, d_mnl, bias_n, clusters, k_tiles).launch(
-            grid=(cluster_tiles, 1, 1),
+        gemm_kernel(a_mkl, b_nkl, d_mnl, bias_n, tiles_mnl, k_tiles).launch(
+            grid=(tile_count, 1, 1),
             block=(THREADS, 1, 1),
             min_blocks_per_mp=1,
             stream=stream,
@@ -140,14 +140,14 @@ def make_mma(columns):
 
 
 @cute.jit
-def tile_of(cluster_tile: Int32, clusters: cute.Shape):
+def tile_of(tile: Int32, tiles_mnl: cute.Shape):
     """Tile (m, n, batch); tiles walk along N."""
-    m_clusters, n_clusters, _ = clusters
-    per_batch = m_clusters * n_clusters
-    batch = cluster_tile // per_batch
-    within = cluster_tile % per_batch
-    m_tile = within // n_clusters
-    n_tile = within % n_clusters
+    m_tiles, n_tiles, _ = tiles_mnl
+    per_batch = m_tiles * n_tiles
+    batch = tile // per_batch
+    within = tile % per_batch
+    m_tile = within // n_tiles
+    n_tile = within % n_tiles
     return m_tile, n_tile, batch
 
 
@@ -174,7 +174,7 @@ def gemm_kernel(
     b_nkl: cute.Tensor,
     d_mnl: cute.Tensor,
     bias_n_vector: cute.Tensor,
-    clusters: cute.Shape,
+    tiles_mnl: cute.Shape,
     k_tiles: Int32,
 ):
     thread, _, _ = cute.arch.thread_idx()
@@ -197,7 +197,7 @@ def gemm_kernel(
     coordinates = subtile_mma.get_slice(thread).partition_C(identity)  # (row, column) of each element
     out = cute.make_rmem_tensor(subtile_shape, BFloat16)
 
-    m_tile, n_tile, batch = tile_of(first_tile, clusters)
+    m_tile, n_tile, batch = tile_of(first_tile, tiles_mnl)
     # Main loop: load, synchronise, compute, synchronise.
     a_tiles = cute.local_tile(a_mkl, (TILE_M, TILE_K), (m_tile, None, batch))
     b_tiles = cute.local_tile(b_nkl, (TILE_N, TILE_K), (n_tile, None, batch))

@@ -135,15 +135,15 @@ def gemm(a: cute.Tensor, b: cute.Tensor, d: cute.Tensor, bias_n: cute.Tensor, st
     store = cpasync.CopyBulkTensorTileS2GOp()
     d_tma = cpasync.make_tiled_tma_atom(store, d_whole, d_layout, (MMA_M, SUBTILE_N))
 
-    clusters = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
+    tiles_mnl = (cute.ceil_div(m, TILE_M), cute.ceil_div(n, TILE_N), batches)
     k_tiles = cute.ceil_div(k, TILE_K)
     # What 32 bits or a descriptor do not hold is launched with no CTA: an error of the launch, not another problem.
-    tiles = cutlass.min(Int64(clusters[0]) * clusters[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
+    tiles = cutlass.min(Int64(tiles_mnl[0]) * tiles_mnl[1], MAX_TILES + 1) * batches  # min: so that Int64 holds it
     fits = tiles <= MAX_TILES and m <= MAX_M and n <= MAX_N and strides_fit(a_mkl, b_nkl, d_whole)
-    cluster_tiles = Int32(cutlass.select_(fits, tiles, Int64(0)))
+    tile_count = Int32(cutlass.select_(fits, tiles, Int64(0)))
     if tiles > 0:
-        gemm_kernel(a_tma, b_tma, d_tma, d_mnl, bias_n, clusters, k_tiles).launch(
-            grid=(cluster_tiles, 1, 1),
+        gemm_kernel(a_tma, b_tma, d_tma, d_mnl, bias_n, tiles_mnl, k_tiles).launch(
+            grid=(tile_count, 1, 1),
             block=(THREADS, 1, 1),
             min_blocks_per_mp=1,
             stream=stream,
@@ -177,14 +177,14 @@ def make_mma(columns):
 
 
 @cute.jit
-def tile_of(cluster_tile: Int32, clusters: cute.Shape):
+def tile_of(tile: Int32, tiles_mnl: cute.Shape):
     """Tile (m, n, batch); tiles walk along N."""
-    m_clusters, n_clusters, _ = clusters
-    per_batch = m_clusters * n_clusters
-    batch = cluster_tile // per_batch
-    within = cluster_tile % per_batch
-    m_tile = within // n_clusters
-    n_tile = within % n_clusters
+    m_tiles, n_tiles, _ = tiles_mnl
+    per_batch = m_tiles * n_tiles
+    batch = tile // per_batch
+    within = tile % per_batch
+    m_tile = within // n_tiles
+    n_tile = within % n_tiles
     return m_tile, n_tile, batch
 
 
@@ -224,7 +224,7 @@ def gemm_kernel(
     d_tma: cpasync.TmaInfo,
     d_mnl: cute.Tensor,
     bias_n_vector: cute.Tensor,
-    clusters: cute.Shape,
+    tiles_mnl: cute.Shape,
     k_tiles: Int32,
 ):
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
@@ -273,7 +273,7 @@ def gemm_kernel(
     state = make_pipeline_state(PipelineUserType.Consumer, STAGES)
     load_state = make_pipeline_state(PipelineUserType.Producer, STAGES)  # STAGES - 1 ahead
 
-    m_tile, n_tile, batch = tile_of(first_tile, clusters)
+    m_tile, n_tile, batch = tile_of(first_tile, tiles_mnl)
     # Main loop: MMAs of one stage are issued while those of the stage before finish. That one is then loaded again, for
     # STAGES tiles of K further on: MMAs of all warps are one group, and once they are done for one warp, none reads it.
     if k_tiles == 0:

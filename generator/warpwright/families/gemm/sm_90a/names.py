@@ -19,11 +19,12 @@ TAKEN = frozenset(
         cutlass d d_atom d_dst d_elements d_layout d_mnl d_r2s d_r2s_dst d_r2s_src d_slot d_smem d_src d_subtile d_tma
         d_whole depth dtype e edge element extent fills first first_rows first_tile fit fits full gemm gemm_kernel group
         i identity inside is_store_warp j k k_tile k_tiles kind last layout load m m_box m_clusters m_subtile m_tile
-        majors make_mma make_pipeline_state max_clusters mma mode modes most multicast n n_box n_clusters n_tile op
-        order other out pairs peer per_batch producer_state ragged release_state releases row rows rows_left shape share
-        shares slot smem smem_layout smem_layouts stage step storage store store_edge stream stride strides_fit subtile
-        subtile_mma subtile_shape subtiles tensor tensors thread thread_idx tile_of tile_step tiles tma tma_partition
-        tma_view turn usable values vector warp warp_idx warpgroup whole width within
+        m_tiles majors make_mma make_pipeline_state max_clusters mma mode modes most multicast n n_box n_clusters n_tile
+        n_tiles op order other out pairs peer per_batch producer_state ragged release_state releases row rows rows_left
+        shape share shares slot smem smem_layout smem_layouts stage step storage store store_edge stream stride
+        strides_fit subtile subtile_mma subtile_shape subtiles tensor tensors thread thread_idx tile tile_count tile_of
+        tile_step tiles tiles_mnl tma tma_partition tma_view turn usable values vector warp warp_idx warpgroup whole
+        width within
         """,
     )
 )

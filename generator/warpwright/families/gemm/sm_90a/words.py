@@ -10,6 +10,7 @@ from warpwright.dtypes import dtype
 from warpwright.families.gemm.sm_90a.chain import Step, steps
 from warpwright.families.gemm.sm_90a.tiles import MMA_M
 from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.products.tiles import counted_as
 from warpwright.plan.source import bracketed
 from warpwright.plan.types import Argument, Buffer, Plan, Swizzle
 
@@ -66,7 +67,6 @@ def words(plan: Plan) -> dict[str, Any]:
         "down": "SUBTILES_M" in names,
         "across": "SUBTILES_N" in names,
         "clustered": design.cluster_m * design.cluster_n > 1,
-        "by_clusters": True,
         "pingpong": design.schedule == "pingpong",
         "reallocates": design.consumer_registers is not None,
         "store_atom": _matrix_copy("St", kernel["d"], design.subtile_n),
@@ -183,6 +183,7 @@ def _kernel_arguments(
 ) -> list[tuple[str, str, str]]:
     """Return what the kernel is given: value on the host, name in the kernel, type."""
     operands = [(operand.kind, argument) for step in chain for operand, argument in step.arguments]
+    counts, count = counted_as(design)
     return [
         *((f"{name}_tma", f"{name}_tma", "cpasync.TmaInfo") for name in in_shared),
         ("d_mnl", "d_mnl", "cute.Tensor"),
@@ -190,8 +191,8 @@ def _kernel_arguments(
         *((a, f"{a}_vector", "cute.Tensor") for kind, a in operands if kind.startswith("vector")),
         *((name, name, "cute.Tensor") for name in marks),
         *((a, a, "Float32") for kind, a in operands if kind == "scalar"),
-        ("clusters", "clusters", "cute.Shape"),
-        *([("cluster_tiles", "cluster_tiles", "Int32")] if design.persistent else []),
+        (counts, counts, "cute.Shape"),
+        *([(count, count, "Int32")] if design.persistent else []),
         ("k_tiles", "k_tiles", "Int32"),
     ]
 

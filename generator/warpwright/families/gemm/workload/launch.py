@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from warpwright.device.problem import Problem
 from warpwright.dtypes import dtype
 from warpwright.families.gemm.workload.design import GemmDesign
-from warpwright.families.products.tiles import ceil, count, grid
+from warpwright.families.products.tiles import ceil, count, counted_as, grid
 from warpwright.families.running import Launched, View
 from warpwright.plan.types import Plan
 
@@ -22,7 +22,8 @@ def launched(plan: Plan, problem: Problem, clusters: int, scalars: Mapping[str, 
     depth = max(k, 1)  # nothing is loaded of an empty K, but a map has no empty extents
     maps = {"a": (m, depth, batches), "b": (n, depth, batches), "c": (m, n, batches), "d": _stored(plan, problem)}
     vectors = [(a.name, View(a.name, a.shape)) for a in plan.arguments if a.kind == "vector"]
-    walked = [("cluster_tiles", number)] if d.persistent else []
+    counts, total = counted_as(d)
+    walked = [(total, number)] if d.persistent else []
     return Launched(
         grid=(d.cluster_m * (min(number, clusters) if d.persistent else number), d.cluster_n, 1),
         maps=maps,
@@ -30,7 +31,7 @@ def launched(plan: Plan, problem: Problem, clusters: int, scalars: Mapping[str, 
             ("d_mnl", View("d", ("M", "N", "L"))),
             *vectors,
             *scalars.items(),
-            *(("clusters", extent) for extent in tiles),
+            *((counts, extent) for extent in tiles),
             *walked,
             ("k_tiles", ceil(k, d.tile_k)),
         ),

@@ -43,8 +43,8 @@ def _by_threads(plan: Plan) -> dict[str, Any]:
             if a.kind == "vector" and a.role == "input"
         ),
         *((a.name, a.name, "cute.Tensor") for a in plan.arguments if a.role == "workspace"),  # of an instrumented twin
-        ("clusters", "clusters", "cute.Shape"),
-        *([("cluster_tiles", "cluster_tiles", "Int32")] if plan.design.one_cta else []),
+        ("tiles_mnl", "tiles_mnl", "cute.Shape"),
+        *([("tile_count", "tile_count", "Int32")] if plan.design.one_cta else []),
         ("k_tiles", "k_tiles", "Int32"),
     ]
     name = plan.main.name
