@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from warpwright.device import judged_by
-from warpwright.device.judged_by import checking_digest, code_digest, digests_of, judges
+from warpwright.device.judged_by import checking_digest, code_digest, digests_of, judges, operations_of
 from warpwright.epilogue import registry
 from warpwright.pipeline import rests_on
 
@@ -43,6 +43,23 @@ def test_another_bound_is_another_judge() -> None:
     assert before == checking_digest("gemm")
     for name in files:
         assert code_digest(digests_of({**files, name: files[name] + b"#"})) != before, name
+
+
+def test_an_activation_counts_and_what_its_bound_is_built_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = {"activation": "silu", "norm": "rms"}
+    assert operations_of(kernel) == ("silu",)
+    assert operations_of({"activation": "identity"}) == operations_of({"activation": None}) == ()
+    assert operations_of({"activation": "relu", "epilogue": [{"op": "alpha"}]}) == ("alpha", "relu")
+    before = checking_digest("norm_act", ("silu",))
+    assert before != checking_digest("norm_act", ("relu",)) != checking_digest("norm_act")
+    read = Path.read_bytes
+    for changed in ("epilogue/ops/silu.py", "epilogue/bounds.py"):
+        path = PACKAGE / changed
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "read_bytes", lambda each, path=path: read(each) + b"#" * (each == path))
+            assert checking_digest("norm_act", ("silu",)) != before, changed
+    # Whose code asks for no operations, an activation of that name is its own.
+    assert checking_digest("sgemm", ("relu",)) == checking_digest("sgemm")
 
 
 def test_an_operation_of_the_chain_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,13 +13,14 @@ from typing import Any
 
 from warpwright.canonical import digest
 from warpwright.closure import closure
-from warpwright.epilogue.registry import source_path
+from warpwright.epilogue.registry import names, source_path
 from warpwright.sealed import sha256
 
 __all__ = ["checking_digest", "code_digest", "digests_of", "judges", "operations_of"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _CHECK = "device/check.py"
+_REGISTRY = "epilogue/registry.py"
 #: These reach the device, load what is launched, hand over its arguments, and name the families that there are: none of
 #: it decides what is right.
 _NO_JUDGES = frozenset(
@@ -44,12 +45,22 @@ def checking_digest(family: str, operations: tuple[str, ...] = ()) -> str:
 
 
 def code_digest(digests: Mapping[str, str], operations: tuple[str, ...] = ()) -> str:
-    """Digest (16 hex digits) of code: of files, by the digests that `digests_of` gives, and of operations' files.
+    """Digest (16 hex digits) of code: of files, by the digests that `digests_of` gives, and of operations' files with
+    what these import, where any of the code asks for operations at all.
 
     Raises VocabularyError for an operation that is not there, OSError where its file cannot be read.
     """
-    of_operations = {f"operation {name}": sha256(source_path(name).read_bytes()) for name in operations}
-    return digest({**digests, **of_operations})[:16]
+    found = dict(digests)
+    for name in operations if _REGISTRY in digests else ():
+        found |= {f"operation {each}": sha256(content) for each, content in _operation(name).items()}
+    return digest(found)[:16]
+
+
+def _operation(name: str) -> dict[str, bytes]:
+    """An operation's file and those of its siblings that it is built from, by name."""
+    siblings = {f"epilogue/{path.name}": path.read_bytes() for path in (_PACKAGE / "epilogue").glob("*.py")}
+    contents = {**siblings, name: source_path(name).read_bytes()}
+    return {each: contents[each] for each in closure(contents, [name], on_the_way=False)}
 
 
 def digests_of(files: Mapping[str, bytes]) -> dict[str, str]:
@@ -58,8 +69,9 @@ def digests_of(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def operations_of(kernel: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of a plan's epilogue operations, by what the plan says of its kernel."""
-    return tuple(sorted({step["op"] for step in kernel.get("epilogue", ())}))
+    """Return the names of a plan's epilogue operations, by what the plan says of its kernel: the steps of a chain, or
+    the one that is its activation."""
+    return tuple(sorted({step["op"] for step in kernel.get("epilogue", ())} | {*names()} & {kernel.get("activation")}))
 
 
 @functools.cache
