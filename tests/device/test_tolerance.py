@@ -53,6 +53,17 @@ def test_what_the_dtype_holds_must_be_exact() -> None:
     assert agree([16777216.0], [16777215.0], dtype="f32").wrong == 1
 
 
+def test_a_zero_has_the_sign_that_is_asked_for() -> None:
+    def wrong(got: float, value: float, *others: float) -> int:
+        values = np.array([value, *others])
+        return compare(XP, np.array([got, *others]), values, np.zeros(values.shape), "f16", signed=True).wrong
+
+    for others in ((), (INF,)):  # all finite, and not
+        assert [wrong(0.0, 0.0, *others), wrong(-0.0, -0.0, *others), wrong(-0.0, -(2.0**-26), *others)] == [0, 0, 0]
+        assert [wrong(0.0, -0.0, *others), wrong(-0.0, 0.0, *others), wrong(0.0, -(2.0**-26), *others)] == [1, 1, 1]
+    assert agree([0.0, -0.0], [-0.0, 0.0]).wrong == 0
+
+
 def test_subnormals_are_rounded_to_their_own_spacing() -> None:
     assert agree([2.0**-24], [2.0**-24 * 1.4]).wrong == 0
     assert agree([0.0], [2.0**-24]).wrong == 1

@@ -113,7 +113,7 @@ def _compare(
     """Compare an output with its reference and add what is wrong with it to the faults."""
     xp, argument = backend.xp, result.argument
     got = xp.decode(along(xp, argument, result.view, sample), argument.dtype)
-    agreement = compare(xp, got, expected.values, expected.error, argument.dtype)
+    agreement = compare(xp, got, expected.values, expected.error, argument.dtype, expected.signed)
     if agreement.wrong:
         found: Mapping[str, Any] = agreement.worst
         index = list(found["index"])

@@ -55,15 +55,18 @@ def output_rounding(xp: Xp, values: Array, error: Array, dtype: str) -> Array:
     return xp.where((error == 0) & (scaled == xp.rint(scaled)), 0 * half_ulp, half_ulp)
 
 
-def compare(xp: Xp, got: Array, values: Array, error: Array, dtype: str) -> Agreement:
-    """Compare an output (decoded to float64) with expected values known to within `error` before rounding."""
+def compare(xp: Xp, got: Array, values: Array, error: Array, dtype: str, signed: bool = False) -> Agreement:
+    """Compare an output (decoded to float64) with expected values known to within `error` before rounding.
+
+    `signed`: a zero must have the sign of what is expected.
+    """
     if xp.size(got) == 0:
         return Agreement(0, 0, 0.0, 0.0)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         finite = ~(xp.isnan(values) | xp.isinf(values))
         countable = finite & ~(xp.isnan(got) | xp.isinf(got))
         if xp.total(xp.where(countable, xp.array(1.0), xp.array(0.0))) == xp.size(got):
-            plain = _compare_finite(xp, got, values, error, dtype)
+            plain = _compare_finite(xp, got, values, error, dtype, signed)
             if plain is not None:
                 return plain
         zero = 0.0 * xp.abs(xp.where(finite, values, xp.array(0.0)))
@@ -78,6 +81,8 @@ def compare(xp: Xp, got: Array, values: Array, error: Array, dtype: str) -> Agre
         difference = xp.where(countable, xp.abs(got - expected), zero)
         ratio = xp.where(difference == 0, zero, difference / bound)
         wrong = ~(right_nan | right_inf | (countable & ~must_overflow & (ratio <= LARGEST_RATIO)))
+        if signed:
+            wrong = wrong | _other_zeros(xp, got, values)
         number_wrong = int(xp.total(zero + wrong))
         norm = math.sqrt(xp.total(xp.where(countable, expected, zero) ** 2))
         relative = math.sqrt(xp.total(difference**2)) / norm if norm else 0.0
@@ -93,8 +98,15 @@ def compare(xp: Xp, got: Array, values: Array, error: Array, dtype: str) -> Agre
         return Agreement(xp.size(got), number_wrong, xp.largest(ratio), relative, worst)
 
 
-def _compare_finite(xp: Xp, got: Array, values: Array, error: Array, dtype: str) -> Agreement | None:
+def _other_zeros(xp: Xp, got: Array, values: Array) -> Array:
+    """Where a zero has the other sign."""
+    return (got == 0) & ~xp.isnan(values) & (xp.signbit(got) != xp.signbit(values))
+
+
+def _compare_finite(xp: Xp, got: Array, values: Array, error: Array, dtype: str, signed: bool) -> Agreement | None:
     """The same where all is finite, as it mostly is; None where anything is wrong or may overflow."""
+    if signed and not xp.all(~_other_zeros(xp, got, values)):
+        return None
     size = xp.abs(values)
     if not xp.largest(size + error) < _format(dtype).overflow:
         return None

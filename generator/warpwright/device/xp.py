@@ -44,7 +44,7 @@ class NumpyXp:
     def __init__(self) -> None:
         self.abs, self.exp, self.tanh, self.where = _untyped(np.abs, np.exp, np.tanh, np.where)
         self.maximum, self.sign, self.rint = _untyped(np.maximum, np.sign, np.rint)
-        self.isnan, self.isinf, self.exp2 = _untyped(np.isnan, np.isinf, np.exp2)
+        self.isnan, self.isinf, self.exp2, self.signbit = _untyped(np.isnan, np.isinf, np.exp2, np.signbit)
 
     def erf(self, x: Array) -> Array:
         return np.asarray(_erf(x), dtype=np.float64)
@@ -138,7 +138,7 @@ class TorchXp:
         self.torch, self.device = torch, device
         self.abs, self.exp, self.tanh, self.erf = torch.abs, torch.exp, torch.tanh, torch.erf
         self.where, self.maximum, self.sign, self.rint = torch.where, torch.maximum, torch.sign, torch.round
-        self.isnan, self.isinf, self.exp2 = torch.isnan, torch.isinf, torch.exp2
+        self.isnan, self.isinf, self.exp2, self.signbit = torch.isnan, torch.isinf, torch.exp2, torch.signbit
 
     def element(self, dtype: str) -> Any:
         """torch's name for a dtype."""

@@ -32,10 +32,14 @@ class Work:
 
 @dataclass(frozen=True)
 class Expected:
-    """What an output must be, before it is rounded to its dtype: float64 values and the bound on their error."""
+    """What an output must be, before it is rounded to its dtype: float64 values and the bound on their error.
+
+    signed: whether a zero must have the sign of the value that it is rounded from, -0 included.
+    """
 
     values: Array
     error: Array
+    signed: bool = False
 
 
 @dataclass(frozen=True)

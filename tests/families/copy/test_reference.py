@@ -24,15 +24,17 @@ def problem(n: int, fill: str = "normal", zero: tuple[str, ...] = ()) -> Problem
     return Problem("p", (("N", n),), fill, zero=zero)  # type: ignore[arg-type]
 
 
-def computed(plan: Plan, given: Problem, ulps: int = 0) -> Agreement:
-    """Compare what a kernel computes, in f32, then rounded, with the reference; `ulps` further off in y's bits."""
+def computed(plan: Plan, given: Problem, ulps: int = 0, unsigned: bool = False) -> Agreement:
+    """Compare what a kernel computes, in f32, then rounded, with the reference; `ulps` further off in y's bits,
+    or `unsigned`, without a negative zero."""
     x = XP.decode(COPY.inputs(XP, plan, plan.arguments[0], given, 3), plan.kernel["x"]["dtype"])
     alpha = np.float32(COPY.scalars(plan, given)["alpha"])
     with np.errstate(all="ignore"):
         single = x.astype(np.float32) * alpha
     got = XP.decode(XP.encode(single, plan.kernel["y"]["dtype"]) + ulps, plan.kernel["y"]["dtype"])
     expected = COPY.expected(XP, plan, given, lambda name: x, fresh)["y"]
-    return compare(XP, got, expected.values, expected.error, plan.kernel["y"]["dtype"])
+    got = got + 0.0 if unsigned else got
+    return compare(XP, got, expected.values, expected.error, plan.kernel["y"]["dtype"], expected.signed)
 
 
 @pytest.mark.parametrize(("x", "y"), PAIRS)
@@ -49,6 +51,14 @@ def test_the_kernel_s_arithmetic_is_within_the_bound(x: str, y: str, given: Prob
 def test_two_units_in_the_last_place_are_wrong(x: str, y: str) -> None:
     assert computed(legal(x, y), problem(4099), ulps=2).wrong == 4099
     assert computed(legal(x, y), problem(4099, "integer"), ulps=1).wrong > 3000  # of a zero, one unit is subnormal
+
+
+@pytest.mark.parametrize("y", DTYPES)
+def test_a_zero_keeps_its_sign(y: str) -> None:
+    for given in (problem(999, "nonfinite"), problem(999, "normal", ("alpha",))):
+        agreement = computed(legal("f32", y), given, unsigned=True)
+        assert agreement.wrong > 8
+        assert (agreement.worst["got"], str(agreement.worst["expected"])[0]) == (0.0, "-")
 
 
 def test_a_product_that_f32_holds_has_no_error() -> None:

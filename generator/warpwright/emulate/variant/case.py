@@ -166,7 +166,7 @@ class Prepared:
         name, place = out.argument.name, part.of(out.argument)
         got = NumpyXp().decode(np.ascontiguousarray(out.view[place]), out.argument.dtype)
         expected = part.expected[name]
-        agreement = compare(NumpyXp(), got, expected.values, expected.error, out.argument.dtype)
+        agreement = compare(NumpyXp(), got, expected.values, expected.error, out.argument.dtype, expected.signed)
         if agreement.wrong and not incomplete:
             worst = agreement.worst
             index = [(of.start or 0) + at for of, at in zip(place, worst["index"], strict=True)]

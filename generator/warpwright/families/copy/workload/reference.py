@@ -4,7 +4,7 @@ The product of two f32 numbers has 48 significant bits and an exponent that floa
 The kernel rounds it to f32, at most half a unit in the last place away: 2^-24 |v|, and 2^-150 among subnormals; not at
 all where v is an f32 number, as all products of small integers are. What comes then, the rounding to y's dtype, is
 common to all families (device/tolerance.py). NaN and infinities propagate as the mathematics says; with alpha = 0 too,
-so that 0 * NaN and 0 * Inf are NaN.
+so that 0 * NaN and 0 * Inf are NaN. A zero has the sign of its product: -0 is copied as -0.
 """
 
 from __future__ import annotations
@@ -45,4 +45,5 @@ def product(xp: Xp, x: Array, alpha: float) -> Expected:
     with np.errstate(invalid="ignore", over="ignore"):
         values = x * alpha
         single = xp.decode(xp.encode(values, "f32"), "f32")
-        return Expected(values, xp.where(single == values, 0 * xp.abs(values), _ROUNDOFF * xp.abs(values) + _TINY))
+        error = xp.where(single == values, 0 * xp.abs(values), _ROUNDOFF * xp.abs(values) + _TINY)
+        return Expected(values, error, signed=True)
