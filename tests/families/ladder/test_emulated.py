@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.emulate.planting import cases, planter
+from tests.families.ladder.points import legal
 from warpwright.build import BuildJob, build
 from warpwright.canonical import plain
 from warpwright.emulate.mutants.trials import mutants_of, read_reasons, trials
@@ -21,6 +23,18 @@ def test_a_right_kernel_is_correct(built: Path) -> None:
     assert 0 < verdict.figures["ratio"] <= 1
     guards = {f"guards_{at}" for at in range(8)}
     assert guards <= set(verdict.figures["problems"]) or "tma" in built.name or "ring" in built.name
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "case"),
+    [
+        ("columns >= tile.shape[1]:", "columns >= tile.shape[1] - 1:", "short"),
+        ("rows >= tile.shape[0] and", "rows >= tile.shape[0] - 1 and", "batch"),
+    ],
+)
+def test_a_tile_that_is_just_not_whole(tmp_path: Path, right: str, wrong: str, case: str) -> None:
+    with planter(tmp_path) as plant:
+        assert case in cases(plant, legal(2, 64, 32, 32), (right, wrong))
 
 
 @pytest.mark.parametrize("built", [2, 4], indirect=True)

@@ -25,11 +25,15 @@ _VECTOR, _SUBTILE = 8, 32
 class _Ladder(Gemm):
     design: type = LadderDesign
 
+    def problems(self, plan: Plan) -> list[Problem]:
+        found = super().problems(plan)
+        return found if _loads(plan) else [*found, _short(plan.design)]
+
     def cases(self, plan: Plan) -> list[Case]:
         found = super().cases(plan)
         d: LadderDesign = plan.design
         if not _loads(plan):
-            found += _guards(d)
+            found += [*_guards(d), Case(_short(d), 4, 0, (1,))]
         if not d.one_cta:
             return found
         m, n, batches = _WALK
@@ -66,6 +70,12 @@ def _guards(d: LadderDesign) -> list[Case]:
         problem = multiplication(f"guards_{at}", m, n, k, fill="integer", padding=at % 2)
         found.append(Case(problem, 4, 0, (1,)))
     return found
+
+
+def _short(d: LadderDesign) -> Problem:
+    """Each extent an element short of whole tiles: where a tile is just not one that needs no guard."""
+    extents = (2 * each - 1 for each in (d.tile_m, d.tile_n, d.tile_k))
+    return multiplication("short", *extents, fill="integer", padding=1)
 
 
 def _clusters(plan: Plan, clusters: int) -> int:
