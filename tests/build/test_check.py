@@ -257,6 +257,23 @@ def test_counts_are_compared_where_addresses_cannot_be_followed(plan: Plan, fact
     assert rules(plan, facts) == ["mbarrier.arrivals"]
 
 
+def test_groups_may_initialise_barriers_of_their_own(plan: Plan, facts: dict[str, Any]) -> None:
+    """Two groups of warps run the same code, each for half of the barriers; a third of them is no whole share."""
+    ptx = facts["kernels"][0]["ptx"]
+    for expect in ptx["expect_tx"]:
+        expect["offset"] = None
+    inits = [{**init, "exact": False} for init in ptx["mbarriers"]]
+    kinds = {init["arrivals"]: [each for each in inits if each["arrivals"] == init["arrivals"]] for init in inits}
+    assert {len(each) % 2 for each in kinds.values()} == {0}
+    half = [each for kind in kinds.values() for each in kind[::2]]
+    ptx["mbarriers"] = half
+    assert rules(plan, facts) == []
+    ptx["mbarriers"] = half[1:] or inits[:3]
+    assert "mbarrier.arrivals" in rules(plan, facts)
+    ptx["mbarriers"] = [{**each, "exact": True} for each in half]
+    assert "mbarrier.count" in rules(plan, facts)
+
+
 def test_unplanned_barrier(plan: Plan, facts: dict[str, Any]) -> None:
     extra = Barrier("extra", "mbarrier", 1, 1, 0, "", "", buffer="")
     found = rules(_main(plan, barriers=(*plan.main.barriers, extra)), facts)

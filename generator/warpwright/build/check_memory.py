@@ -41,6 +41,9 @@ def _mbarriers(plan: KernelPlan, facts: Facts) -> Iterator[Finding]:
     inits = facts["ptx"]["mbarriers"]
     planned = [b for b in plan.barriers if b.kind == "mbarrier"]
     stages = sum(b.stages for b in planned)
+    # Whose place is not constant may be made by several groups of warps, each of which makes its own.
+    apart = bool(inits) and not any(i["exact"] for i in inits) and stages % len(inits) == 0
+    inits = [*inits] * (stages // len(inits) if apart else 1)
     if len(inits) != stages:
         yield Finding("mbarrier.count", str(stages), str(len(inits)), wrong=True)
     counts = Counter(i["arrivals"] for i in inits)

@@ -21,6 +21,7 @@ def all_built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     jobs = [BuildJob(render(plan), plan, top / name) for name, plan in plans.items()]
     for artifact in build(jobs):
         assert artifact.built, artifact.failure
+        assert artifact.findings == ()
     for name, plan in plans.items():
         write_json(top / name / "plan.json", plain(plan))
     return {name: top / name for name in SMALL}
