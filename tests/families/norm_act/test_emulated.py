@@ -23,8 +23,8 @@ from warpwright.render import render
 pytestmark = pytest.mark.slow
 
 CASES = {
-    *("no_rows", "one", "one_column", "grain", "full", "integer", "nonfinite", "large_mean", "tail", "quarter", "half"),
-    *("ring", "distant"),
+    *("no_rows", "no_columns", "one", "one_column", "grain", "full", "integer", "nonfinite", "large_mean", "tail"),
+    *("magnitudes", "extreme", "quarter", "half", "ring", "distant"),
 }
 
 
@@ -77,6 +77,18 @@ PLANTED = [
     ),
     ("walked", "if chunk + 1 < chunks:", "if chunk + 1 < chunks - 1:", "outside their bound"),
     ("walked", "whole - chunk * CHUNK", "whole", "bounds"),
+    # What only rows show whose variance is that of eps, or whose numbers are large.
+    ("streamed", "rsqrt(square + EPS", "rsqrt(square", "in case magnitudes"),
+    ("held", "x_vectors.load().to(Float32)", "x_vectors.load().to(cutlass.Float16).to(Float32)", "in case magnitudes"),
+    # What only a weight or a bias shows that is not finite, or large.
+    ("ahead", "cute.math.rcp(1.0 + power,", "power * cute.math.rcp(power + power * power,", "in case extreme"),
+    (
+        "named",
+        "x = x + bias.load().to(Float32)",
+        "x = x + cute.where(bias.load().to(Float32) < 1e9, bias.load().to(Float32), 1e9)",
+        "in case extreme",
+    ),
+    ("none", "if cutlass.min(rows, columns) > 0:", "if rows > 0:", "in case no_columns"),
 ]
 
 

@@ -14,7 +14,7 @@ from warpwright.device.problem import Problem
 from warpwright.device.tolerance import Agreement, compare
 from warpwright.device.xp import NumpyXp
 from warpwright.families import workload
-from warpwright.families.norm_act.workload.problems import LARGE_MEAN
+from warpwright.families.norm_act.workload.problems import LARGE_MEAN, MAGNITUDES
 from warpwright.plan.types import Plan
 
 XP = NumpyXp()
@@ -79,7 +79,7 @@ def judged(plan: Plan, given: Problem, got: Any = None, ulps: int = 0) -> Agreem
 @pytest.mark.parametrize(
     "given",
     [problem(5, 1000), problem(4, 1), problem(20, 999, "nonfinite"), problem(4, 1024, "integer"),
-     problem(3, 1024, name=LARGE_MEAN)],
+     problem(3, 1024, name=LARGE_MEAN), problem(13, 333, name=MAGNITUDES), problem(3, 4093, "extreme")],
     ids=lambda p: f"{p.fill}-{p.name}",
 )  # fmt: skip
 def test_the_kernel_s_arithmetic_is_within_the_bound(

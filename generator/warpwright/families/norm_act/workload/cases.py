@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from warpwright.device.problem import Case
 from warpwright.families.norm_act.workload.design import NormDesign, chunk, grain, rows_at_once, rows_of_ring
-from warpwright.families.norm_act.workload.problems import LARGE_MEAN, of_rows
+from warpwright.families.norm_act.workload.problems import LARGE_MEAN, MAGNITUDES, of_rows
 from warpwright.plan.types import Plan
 
 __all__ = ["compared", "small"]
@@ -16,6 +16,8 @@ __all__ = ["compared", "small"]
 _MOST = 1 << 17
 #: Columns beyond which one schedule of each has to do.
 _LONG = 1 << 14
+#: Columns, a prime, of rows whose numbers matter and whose length does not.
+_FEW = 1021
 #: Beyond 2^31 elements; the rows between are not touched.
 _FAR = 2**31
 
@@ -27,14 +29,19 @@ def small(plan: Plan) -> list[Case]:
     # Through the ring twice and a bit, every group's rows as well, as far as an emulator is quick.
     ring = rows_of_ring(plan)
     far = min(2 * max(ring, step) + 1, max(_MOST // n, ring + 2, step + 2))
+    few = max(1, min(n - 1, _FEW))
     cases = [
         Case(of_rows("no_rows", 0, n), 2, 0, (1,)),
+        Case(of_rows("no_columns", 3, 0), 2, 0, (1,)),
         Case(of_rows("one", 1, 1), 2, 0, (1,)),
         Case(of_rows("one_column", step + 1, 1), 1, 0, (2,)),
         Case(of_rows("grain", step + 1, g), 1, 0, (1,)),
         Case(of_rows("full", 2 * step + 1, n), 2, 0, (1, 2)),
         Case(of_rows("integer", step + 1, n, fill="integer"), 1, 0, (1,)),
         Case(of_rows("nonfinite", 2 * step + 4, n, fill="nonfinite"), 1, 0, (3,)),
+        # One behind the other: none may leave anything of its size to the next.
+        Case(of_rows(MAGNITUDES, step + 12, few), 1, 0, (1,)),
+        Case(of_rows("extreme", step + 1, few, fill="extreme"), 1, 0, (2,)),
         # What a row has not would deviate most.
         Case(of_rows(LARGE_MEAN, 2, max(1, n - 1), padding=1), 1, 0, (1,)),
         Case(of_rows("tail", step + 2, n - 1, padding=1), 2, 0, (1, 2)),

@@ -9,12 +9,14 @@ from warpwright.device.problem import Fill, Problem
 from warpwright.families.norm_act.workload.design import NormDesign, grain, rows_at_once, rows_of_ring
 from warpwright.plan.types import Plan
 
-__all__ = ["LARGE_MEAN", "of_rows", "standard"]
+__all__ = ["LARGE_MEAN", "MAGNITUDES", "of_rows", "standard"]
 
 #: SMs of the largest device that is validated on.
 _SMS = 132
 #: A problem of this name has rows whose mean is large beside their deviations.
 LARGE_MEAN = "large_mean"
+#: One of this name has rows of zeros, rows whose variance is that of eps, and large and small ones.
+MAGNITUDES = "magnitudes"
 
 
 def of_rows(name: str, m: int, n: int, fill: Fill = "normal", padding: int = 0, repeats: int = 0) -> Problem:
@@ -45,6 +47,9 @@ def standard(plan: Plan) -> list[Problem]:
         problem("integer", 2 * d.groups + 1, n, fill="integer"),
         problem("nonfinite", 3 * d.groups + 7, n, fill="nonfinite"),
         problem(LARGE_MEAN, 2 * d.groups + 1, n),
+        problem(MAGNITUDES, 2 * d.groups + 13, n),
+        # Weight and bias with what is not finite, and with what takes activations to their ends.
+        problem("extreme", 2 * d.groups + 1, max(1, n - 1), fill="extreme"),
         problem("strided", 3 * d.groups + 1, n, padding=5),
         problem("one_row_each", resident, n),
         problem("one_row_each_more", resident + 1, n, fill="integer"),

@@ -20,6 +20,7 @@ RMS norm an infinity makes the finite ones of its row zero, before bias, and its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,13 +30,19 @@ from warpwright.device.xp import Array, Xp
 from warpwright.epilogue import registry
 from warpwright.families.running import Expected
 
-__all__ = ["SPECIAL", "normalised", "strew"]
+__all__ = ["SPECIAL", "magnitudes", "normalised", "strew", "strew_scales"]
 
 _U, _TINY = 2.0**-24, 2.0**-149
 _RSQRT = 2.0**-22.9
 #: What is strewn into the first rows of every so many: a prime, so that each group of warps has others behind them.
 SPECIAL = (float("nan"), float("inf"), float("-inf"))
 _EVERY = 17
+#: Beside these in weight and bias, what takes activations to their ends: there exponentials are infinite, or zero.
+_ENDS = (0.0, -0.0, 6e4, -6e4, 1e30, -1e30, 6e-8, 1e-40)
+#: Primes, so that each of the weight's meets each of the bias's.
+_EVERY_OF = {"weight": 61, "bias": 67}
+#: Powers of two of rows that are large, and small: in bf16 and f32, and those of them that f16 holds.
+_POWERS, _POWERS_F16 = (12, -20, 45, -60), (12, -20)
 
 
 def strew(values: Array) -> None:
@@ -44,6 +51,21 @@ def strew(values: Array) -> None:
     for row in range(rows):
         if row % _EVERY < len(SPECIAL):
             values[row, 7 * row % columns] = SPECIAL[row % _EVERY]
+
+
+def strew_scales(values: Array, name: str) -> None:
+    """Put what is not finite, large, tiny or zero into the weight or the bias (N,), up to the last element."""
+    every, count = _EVERY_OF[name], values.shape[0]
+    for index, special in enumerate((*SPECIAL, *_ENDS)):
+        values[(count - 1 - 5 * index) % every :: every] = special
+
+
+def magnitudes(kernel: Mapping[str, Any], rows: int) -> list[float]:
+    """What each row of x is multiplied by: zero; so that its variance is that of eps; and much more, or much less."""
+    near_eps = 2.0 ** round(math.log2(kernel["eps"]) / 2)
+    powers = _POWERS_F16 if kernel["x"]["dtype"] == "f16" else _POWERS
+    chosen = (near_eps, 0.0, *(2.0**power for power in powers))
+    return [chosen[row % len(chosen)] for row in range(rows)]
 
 
 def normalised(xp: Xp, kernel: Mapping[str, Any], chain: int, x: Array, operands: Mapping[str, Array]) -> Expected:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from warpwright.device.problem import Case, Problem
@@ -36,11 +37,18 @@ class _NormAct:
         return cases.compared(self.cases(plan))
 
     def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
-        values = random_values(xp, argument, problem, seed)
+        matrix = len(argument.shape) > 1
+        # Beside a weight that is infinite a deviation must not be zero.
+        drawn = replace(problem, fill="normal") if matrix and problem.fill == "extreme" else problem
+        values = random_values(xp, argument, drawn, seed)
         if problem.fill == "nonfinite" and argument.name == "x":
             reference.strew(values)
+        if problem.fill == "extreme" and not matrix:
+            reference.strew_scales(values, argument.name)
         if problem.name == problems.LARGE_MEAN and argument.name == "x":
             values = values + _MEAN
+        if problem.name == problems.MAGNITUDES and matrix:
+            values = values * xp.array(reference.magnitudes(plan.kernel, values.shape[0]))[:, None]
         return xp.encode(values, argument.dtype)
 
     def scalars(self, plan: Plan, problem: Problem) -> dict[str, float]:
