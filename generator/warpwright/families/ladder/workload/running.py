@@ -74,8 +74,8 @@ def _guards(d: LadderDesign) -> list[Case]:
 
 def _short(d: LadderDesign) -> Problem:
     """Each extent an element short of whole tiles: where a tile is just not one that needs no guard."""
-    extents = (2 * each - 1 for each in (d.tile_m, d.tile_n, d.tile_k))
-    return multiplication("short", *extents, fill="integer", padding=1)
+    m, n, k = (2 * each - 1 for each in (d.tile_m, d.tile_n, d.tile_k))
+    return multiplication("short", m, n, k, fill="integer", padding=1)
 
 
 def _clusters(plan: Plan, clusters: int) -> int:
