@@ -21,6 +21,7 @@ _SMALL: dict[str, Any] = {"design.tile": {"m": 128, "n": 64, "k": 64}, "design.s
 _RELEASE = "                    if releases:\n                        cute.arch.mbarrier_arrive(ab_empty"
 _LAST_RELEASE = "                if releases:\n                    cute.arch.mbarrier_arrive(ab_empty"
 _ONE = "releases and consumer == 0"
+_ARRIVE = "cute.arch.barrier_arrive(barrier_id="
 _AGAIN = "cute.arch.mbarrier_wait({0}_empty + producer_state.index, 1 - producer_state.phase)\n"
 
 
@@ -165,6 +166,21 @@ FAULTS = {
         cause=("consumer (warp 1) waits for row_full[1], phase 0 (round 1", "has issued the loads",
                "fewer warps arrive"),
     ),
+    "named-group-does-not-fill": Fault(
+        _norm("named"), ((f"{_ARRIVE}ROW_FULL_ID", f"if group != 1: {_ARRIVE}ROW_FULL_ID"),), "hang",
+        cause=("consumer (warp 1) waits for row_full[1], phase 0 (round 1", "has issued the loads",
+               "counts other threads than come", "planned: 96 threads a phase, with those that wait"),
+    ),
+    "named-group-never-releases": Fault(
+        _norm("named"), ((f"{_ARRIVE}ROW_EMPTY_ID", f"if group != 1: {_ARRIVE}ROW_EMPTY_ID"),
+                         ("mark(notes, stamps, ROW_REL", "if group != 1: mark(notes, stamps, ROW_REL")), "hang",
+        cause=("waits for row_empty[1], phase 0 (round 5", "consumer (warp 1) has taken round 1 and not released it"),
+    ),
+    "named-count": Fault(
+        _norm("named"), (("RING_THREADS = LANES", "RING_THREADS = LANES + LANES"),), "hang",
+        cause=("consumer (warp 0) waits for row_full[0], phase 0", "has issued the loads, and the phase has not ended",
+               "counts other threads than come"),
+    ),
     "rows-ahead-bytes": Fault(
         _norm("ahead"), (("expect_tx(full, 2 * row_bytes)", "expect_tx(full, 2 * row_bytes + 16)"),), "hang",
         cause=("waits for row_full[0], phase 0 (round 0", "issued the loads", "fewer bytes land"),
@@ -195,6 +211,7 @@ RIGHT: dict[str, Callable[[], Plan]] = {
     "sgemm-all-load": _all_load,
     "norm-tma": _norm("tma"),
     "norm-preprocess": _norm("preprocess"),
+    "norm-named": _norm("named"),
     "norm-none": _norm("none"),
     "norm-ahead": _norm("ahead"),
     "norm-once": lambda: norm(specialise="none", columns=512, warps_per_row=1, persistent=False),
@@ -210,7 +227,7 @@ RIGHT: dict[str, Callable[[], Plan]] = {
 #: Those that load and compute in turn by design.
 IN_TURN = ("serial", "grid", "tma")
 #: Those whose loads are ordinary ones, or cp.async: the emulator's clock knows no time of them.
-UNTIMED = ("sgemm-all-load", "norm-preprocess", "norm-none", "norm-once", "serial", "grid")
+UNTIMED = ("sgemm-all-load", "norm-preprocess", "norm-named", "norm-none", "norm-once", "serial", "grid")
 #: A small problem, where the largest case takes long.
 QUICK = {"serial": "128x256x320", "grid": "128x128x512", "tma": "128x128x512", "ring": "128x128x1024"}
 

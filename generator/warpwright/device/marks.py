@@ -8,7 +8,7 @@ A step belongs to a ring of the plan, or to none. Of a ring: WAIT (the warp begi
 DONE (a producer has issued its loads, a consumer is through with the stage), RELEASED (a consumer has arrived for the
 producer), and, by warps that load and compute, or whose loads pass through registers, BEGUN (loads are issued from here
 on). A round counts stages from the first that a CTA loads: round n is in stage n modulo their number. A kernel that has
-no ring of mbarriers is marked as if it had one, LOADS, at whose waits all threads of some kind wait for one another.
+no ring of barriers is marked as if it had one, LOADS, at whose waits all threads of some kind wait for one another.
 """
 
 from __future__ import annotations
@@ -122,9 +122,7 @@ class Marks:
 def layout_of(plan: Plan) -> Layout:
     """Return the layout of the marks of a twin, as its arguments say; of another plan, that of its twin."""
     kernel, full = plan.main, "_full"
-    rings = [
-        (b.name[: -len(full)], b.stages) for b in kernel.barriers if b.kind == "mbarrier" and b.name.endswith(full)
-    ]
+    rings = [(b.name[: -len(full)], b.stages) for b in kernel.barriers if b.name.endswith(full)]
     if not rings:
         rings = [(LOADS, int(next((one.value for one in plan.constants if one.name == "STAGES"), 1)))]
     names, stages = zip(*rings[:_RINGS], strict=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from warpwright.device.marks import LOADS
 from warpwright.diagnosis.standing import Standing, barrier_of, consumes
-from warpwright.plan.types import KernelPlan
+from warpwright.plan.types import Barrier, KernelPlan
 
 __all__ = ["Cause", "causes"]
 
@@ -58,9 +58,9 @@ def _not_full(kernel: KernelPlan, one: Standing, others: Sequence[Standing]) -> 
     if not loaders:
         return _NOT_LANDED, f"{one}: nobody has issued the loads of round {one.round}"
     if done and not behind:
-        planned = f"planned: {barrier.arrivals} arrival and {barrier.transaction_bytes} bytes ({barrier.arrives})"
-        text = f"{one}: {_have(one, done)} issued the loads, and the phase has not ended: fewer bytes land than are"
-        return _NOT_LANDED, f"{text} announced, or fewer warps arrive than the barrier is initialised for; {planned}"
+        text = f"{one}: {_have(one, done)} issued the loads, and the phase has not ended"
+        why = "fewer bytes land than are announced, or fewer warps arrive than the barrier is initialised for"
+        return _NOT_LANDED, _unmet(text, why, barrier)
     if all(other.state == "ended" for other in behind):
         return _ASTRAY, f"{one}: {_have(one, behind)} ended and not loaded round {one.round}"
     text = f"{one}: {_have(one, behind)} not come to load round {one.round}"
@@ -90,7 +90,6 @@ def _not_empty(kernel: KernelPlan, one: Standing, others: Sequence[Standing]) ->
     takers = [other for other in every if other.progress(ring).takes(due)] or every
     kept = [t for t in takers if t.progress(ring).taken >= due > t.progress(ring).through]
     freed = [t for t in takers if t.progress(ring).through >= due]
-    planned = f"planned: {barrier.arrivals} arrivals a phase ({barrier.arrives})"
     if kept and not freed and all(_wants_more(t, ring, due) for t in kept):
         text = f"{one}: {_have(one, kept)} taken round {due}, to be released only once round {kept[0].round} is there"
         stages = f"{one.stages} stage{'s' if one.stages > 1 else ''}"
@@ -99,11 +98,26 @@ def _not_empty(kernel: KernelPlan, one: Standing, others: Sequence[Standing]) ->
         text = f"{one}: {_have(one, kept)} taken round {due} and not released it"
         rest = f"; {_have(one, freed)}" if freed else ""
         stuck = all(t.state == "between" for t in kept)
-        return (_FOLLOWS if stuck else _NOT_RELEASED), f"{text}{rest}; {planned}"
+        return (_FOLLOWS if stuck else _NOT_RELEASED), f"{text}{rest}; {_planned(barrier)}"
     if takers and len(freed) == len(takers):
         text = f"{one}: {_have(one, freed)} released round {due}, and the phase has not ended"
-        return _NOT_RELEASED, f"{text}: the barrier is initialised for more arrivals than come; {planned}"
+        return _NOT_RELEASED, _unmet(text, "the barrier is initialised for more arrivals than come", barrier)
     return _FOLLOWS, f"{one}: {_have(one, [t for t in takers if t not in freed])} not come to round {due}"
+
+
+def _unmet(text: str, why: str, barrier: Barrier) -> str:
+    """A phase that does not end, though all have done their part: `why`, where it is an mbarrier's."""
+    named = "it counts other threads than come, those that wait among them"
+    return f"{text}: {named if barrier.kind == 'named' else why}; {_planned(barrier)}"
+
+
+def _planned(barrier: Barrier) -> str:
+    """What a phase of the plan's barrier takes."""
+    if barrier.kind == "named":
+        return f"planned: {barrier.arrivals} threads a phase, with those that wait ({barrier.arrives})"
+    some = f"{barrier.arrivals} arrival{'s' if barrier.arrivals != 1 else ''}"
+    bytes_ = f" and {barrier.transaction_bytes} bytes" if barrier.transaction_bytes else ""
+    return f"planned: {some}{bytes_} a phase ({barrier.arrives})"
 
 
 def _wants_more(taker: Standing, ring: str, due: int) -> bool:
