@@ -45,6 +45,8 @@ SMALL: dict[str, dict[str, Any]] = {
              "activation": "gelu_tanh", "scales": "shared"},
     "ahead": {"specialise": "none", "persistent": False, "rows_per_group": 3, "columns": 512, "warps_per_row": 2,
               "groups": 2, "norm": "rms", "residual": True, "bias": None, "activation": "silu"},
+    "cluster": {"specialise": "none", "persistent": False, "rows_per_group": 2, "columns": 512, "warps_per_row": 1,
+                "groups": 1, "ctas_per_row": 2, "weight": None, "activation": "relu"},
     "named": {"specialise": "preprocess", "columns": 512, "warps_per_row": 1, "groups": 2, "producer_warps": 4,
               "producer_groups": 2, "stages": 4, "weight": None, "activation": "identity", "ring": "named"},
     # Rows of four chunks: through a ring that holds five, or three; by a row's own threads, for each walk anew.
@@ -63,5 +65,8 @@ GOLDEN = {
         specialise="preprocess", columns=2048, warps_per_row=2, producer_groups=2, norm="rms", bias=None
     ),
     "held": lambda: legal(columns=65536, warps_per_row=16, groups=1, row="shared", bias=None, activation="silu"),
+    "cluster": lambda: legal(
+        specialise="none", groups=1, persistent=False, columns=8192, ctas_per_row=2, rows_per_group=3, ctas_per_sm=5
+    ),
     "none": lambda: legal(specialise="none", groups=1, persistent=False, ctas_per_sm=4, residual=True, weight=None),
 }

@@ -35,11 +35,12 @@ LONG = ("held", "streamed", "walked")
 def test_a_right_kernel_is_correct(built: Path) -> None:
     verdict = harness.emulate(harness.load(built))
     assert (verdict.status, verdict.diagnosis, verdict.differences) == ("correct", "", ())
-    of_rings = set() if built.name in ("none", "ahead", "walked") else {"whole_ring", "long"}
-    of_chunks = {"part"} if built.name in LONG else set()
+    of_rings = set() if built.name in ("none", "ahead", "cluster", "walked") else {"whole_ring", "long"}
+    of_chunks = {"part"} if built.name in (*LONG, "cluster") else set()
+    of_chunks |= {"part_and_one"} if built.name == "cluster" else set()
     assert set(verdict.figures["problems"]) == CASES | of_rings | of_chunks
     # A CTA of one group has a row at least.
-    assert len(verdict.figures["coverage"]["missed"]) <= (2 if built.name in LONG else 0)
+    assert len(verdict.figures["coverage"]["missed"]) <= (2 if built.name in (*LONG, "cluster") else 0)
     assert 0 < verdict.figures["ratio"] <= 1
 
 
@@ -65,6 +66,16 @@ PLANTED = [
     ("ahead", "MAX_ROWS = 2**31 - GROUPS * ROWS", "MAX_ROWS = 2**31 - 1", "of which it counts at most 2147483642"),
     ("ahead", "MAX_ROWS = 2**31 - GROUPS * ROWS", "MAX_ROWS = 2**31 - 7", "refuses the problem"),
     ("ahead", "cute.arch.mbarrier_wait(row_full + i, 0)", "cute.arch.mbarrier_wait(row_full, 0)", "race"),
+    ("cluster", "cute.arch.mbarrier_wait(told, 0)", "cute.arch.mbarrier_try_wait(told, 0)", "race"),
+    ("cluster", "part = rank", "part = Int32(0)", "race"),
+    ("cluster", "cute.arch.cluster_wait()", "cute.arch.sync_threads()", "mbarrier"),
+    ("cluster", "ROW_PARTS * TOLD_BYTES", "TOLD_BYTES", ""),
+    ("cluster", "cutlass.min(columns - first_column, CHUNK)", "columns - first_column", "bounds"),
+    ("cluster", "rank * CHUNK", "rank * CHUNK // 2", ""),
+    ("cluster", "of_part[2] * deviation", "256.0 * deviation", "outside their bound"),
+    ("cluster", "Float32(VECTOR), Float32(0.0)", "Float32(VECTOR), Float32(1.0)", "outside their bound"),
+    ("cluster", "values.load() * scale + shift", "values.load() * scale", "outside their bound"),
+    ("cluster", "tail[0] * scale + shift", "tail[0] * scale", "outside their bound"),
     ("held", "state = first.clone()", "state = state.clone()", ""),
     ("held", "cute.arch.fence_view_async_shared()", "pass", "race"),
     ("held", "values[None, i].fill(0.0)", "pass", "outside their bound"),
@@ -156,7 +167,9 @@ def test_the_launch_of_any_problem(built: Path) -> None:
     def grid(m: int, n: int, limit: int = 264) -> list[int]:
         shapes = [((m, n), (-(-n // 8) * 8, 1)) if a.kind == "tensor" else ((n,), (1,)) for a in tensors]
         values = [TensorValue((i + 1) << 44, *s, a.dtype) for i, (a, s) in enumerate(zip(tensors, shapes, strict=True))]
-        return [launch.grid[0] for launch in subject.host([*values, *([limit] if persistent else [])])]
+        return [
+            launch.grid[0] // launch.cluster[0] for launch in subject.host([*values, *([limit] if persistent else [])])
+        ]
 
     columns, persistent = subject.plan.design.columns, subject.plan.design.persistent
     rows = 1 if persistent else rows_at_once(subject.plan)

@@ -37,6 +37,7 @@ anything = st.fixed_dictionaries(
         "stages": st.just("auto") | st.integers(1, 40),
         "ctas_per_sm": st.integers(1, 4),
         "persistent": st.booleans(),
+        "ctas_per_row": st.just(1) | st.sampled_from((1, 2, 3, 4, 8, 16)),
         "rows_per_group": st.just(1) | st.integers(1, 6),
         "row": st.just("registers") | st.sampled_from(("shared", "streamed")),
         "ring": st.just("mbarrier") | st.just("named"),
@@ -66,7 +67,9 @@ def check_legal(plan: Plan) -> None:
     # Every lane moves whole vectors, of addresses that are multiples of them.
     vector = d.access_bytes // max(x.bytes, y.bytes)
     assert vector >= 1
-    assert d.columns % (32 * vector * d.warps_per_row) == 0
+    assert d.columns % (32 * vector * d.warps_per_row * d.ctas_per_row) == 0
+    assert kernel.cluster == (d.ctas_per_row, 1, 1)
+    assert d.ctas_per_row in (1, 2, 4, 8)
     for argument in plan.arguments:
         if argument.kind == "tensor":
             assert argument.alignment % (vector * dtype(argument.dtype).bytes) == 0
@@ -100,6 +103,7 @@ def test_each_design_is_legal_in_every_respect() -> None:
     check_legal(legal(columns=4096, groups=4, reallocate=True))
     check_legal(legal(specialise="none", persistent=False, groups=2, rows_per_group=3))
     check_legal(legal(specialise="preprocess", ring="named"))
+    check_legal(legal(specialise="none", persistent=False, groups=1, columns=32768, ctas_per_row=8, rows_per_group=2))
     for specialise in ("none", "tma"):
         for row in ("shared", "streamed"):
             check_legal(legal(specialise=specialise, row=row, columns=65536, warps_per_row=16, groups=1))
@@ -115,8 +119,8 @@ BASES: dict[str, dict[str, Any]] = {
 }
 NUMBERS: dict[str, Iterable[int]] = {
     "ctas_per_sm": range(1, 41), "stages": range(2, 70), "groups": range(1, 34), "rows_per_group": range(1, 70),
-    "warps_per_row": range(1, 34), "producer_warps": range(1, 33), "producer_groups": range(1, 33),
-    "columns": range(256, 65537, 256),
+    "ctas_per_row": range(1, 33), "warps_per_row": range(1, 34), "producer_warps": range(1, 33),
+    "producer_groups": range(1, 33), "columns": range(256, 65537, 256),
 }  # fmt: skip
 
 

@@ -91,6 +91,38 @@ def test_the_kernel_s_arithmetic_is_within_the_bound(
     assert agreement.elements == given.extents["M"] * given.extents["N"]
 
 
+def from_parts(plan: Plan, x: dict[str, Any], counted: bool = True) -> Any:
+    """What CTAs that share rows compute, in f32: warps' means and squares, which are merged."""
+    v = x["x"].astype(f32)
+    inverse = f32(1) / f32(v.shape[1])
+    parts = np.array_split(v, np.arange(256, v.shape[1], 256), axis=1)
+    counts = [f32(part.shape[1]) for part in parts]
+    means = [chained(part) * (f32(1) / count) for part, count in zip(parts, counts, strict=True)]
+    apart = [part - mean[:, None] for part, mean in zip(parts, means, strict=True)]
+    mean = np.sum([m * count for m, count in zip(means, counts, strict=True)], axis=0, dtype=f32) * inverse
+    between = [(m - mean) ** 2 * (count if counted else f32(256)) for m, count in zip(means, counts, strict=True)]
+    squares = np.sum([chained(d * d) for d in apart] + between, axis=0, dtype=f32)
+    scale = f32(1) / np.sqrt(squares * inverse + f32(plan.kernel["eps"]))
+    return np.concatenate(
+        [d * scale[:, None] + ((m - mean) * scale)[:, None] for d, m in zip(apart, means, strict=True)], axis=1
+    )
+
+
+MERGED = {"specialise": "none", "persistent": False, "groups": 1, "ctas_per_row": 4, "rows_per_group": 2,
+          "warps_per_row": 1, "columns": 1024, "x": "f32", "y": "f32", "weight": None, "bias": None,
+          "activation": "identity"}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [problem(5, 1000), problem(4, 1), problem(4, 257), problem(3, 1024, name=LARGE_MEAN)])
+def test_statistics_of_parts_are_within_the_bound(given: Problem) -> None:
+    assert judged(legal(**MERGED), given, from_parts).wrong == 0
+
+
+@pytest.mark.parametrize("given", [problem(5, 1000), problem(4, 257)])
+def test_a_part_that_counts_for_more_than_it_has_is_wrong(given: Problem) -> None:
+    assert judged(legal(**MERGED), given, lambda plan, x: from_parts(plan, x, counted=False)).wrong > 0
+
+
 @pytest.mark.parametrize("y", ["f16", "bf16"])
 def test_two_units_in_the_last_place_are_wrong(y: str) -> None:
     plan = legal(x=y, y=y, columns=1024, warps_per_row=1, activation="identity", bias=None)
@@ -216,7 +248,7 @@ def test_the_ctas_of_a_launch_share_all_rows_once(design: str, m: int) -> None:
     plan, rows = legal(**SMALL[design]), problem(m, 5)
     for limit in (1, 3, 132):
         (launched,) = NORM.launched(plan, rows, limit)
-        count = launched.grid[0]
+        count = launched.grid[0] // plan.design.ctas_per_row
         shares = [range(m)[part["M"]] for part in NORM.share(plan, rows, limit, range(count))]
         assert sorted(row for share in shares for row in share) == list(range(m))
         assert count == (min(m, limit) if plan.design.persistent else NORM.units(plan, rows))

@@ -33,7 +33,8 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 OWN: dict[str, list[dict[str, Any]]] = {
     "none": [{"persistent": False}, {"access_bytes": 2}, {"scales": "shared"}, {"row": "streamed", "columns": 4096},
              {"row": "shared", "columns": 4096}, {"row": "shared", "columns": 4096, "persistent": False},
-             {"persistent": False, "rows_per_group": 3}],
+             {"persistent": False, "rows_per_group": 3},
+             {"persistent": False, "rows_per_group": 2, "ctas_per_row": 4}],
     "tma": [
         {"reallocate": True, "ctas_per_sm": 1, "warps_per_row": 4},
         {"reallocate": True, "ctas_per_sm": 1, "warps_per_row": 4, "producer_groups": 2, "scales": "shared"},

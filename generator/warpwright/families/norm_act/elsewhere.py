@@ -17,6 +17,9 @@ ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("num_warps", "warps", "consumer_warps", "num_consumer_warps"), "design.warps_per_row"),
     **dict.fromkeys(("num_producer_warps", "load_warps", "producers"), "design.producer_warps"),
     **dict.fromkeys(("occupancy", "blocks_per_sm", "min_blocks", "ctas", "num_ctas"), "design.ctas_per_sm"),
+    **dict.fromkeys(
+        ("cluster", "cluster_n", "cluster_size", "cluster_shape", "ctas_per_cluster"), "design.ctas_per_row"
+    ),
     **dict.fromkeys(("warp_specialize", "warp_specialized", "warp_specialization", "mode"), "design.specialise"),
     **dict.fromkeys(("vector_width", "vec_size", "alignment", "vectorization"), "design.access_bytes"),
     **dict.fromkeys(("rows_per_block", "rows_per_cta", "consumers"), "design.groups"),

@@ -39,6 +39,7 @@ class Design(Frozen):
     columns: Annotated[int, Field(ge=1, le=65536)] = 4096  # of a row, at most
     warps_per_row: Annotated[int, Field(ge=1)] = 4
     groups: Annotated[int, Field(ge=1)] = 3  # of so many warps, each with a row of its own
+    ctas_per_row: Annotated[int, Field(ge=1)] = 1  # none, not persistent: CTAs of a cluster, which share a row
     rows_per_group: Annotated[int, Field(ge=1)] = 1  # none, not persistent: rows that one thread asks for at once
     producer_warps: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
     producer_groups: Annotated[int, Field(ge=1)] = 1  # of producers, each with a row of its own; of one warp with tma
@@ -55,6 +56,11 @@ class Design(Frozen):
     def long(self) -> bool:
         """Whether registers do not hold a row: its threads walk over it, chunk by chunk."""
         return self.row != "registers"
+
+    @property
+    def ahead(self) -> bool:
+        """Whether one thread asks for all rows of its group at once, by bulk copies."""
+        return self.rows_per_group > 1 or self.ctas_per_row > 1
 
 
 class Problem(Frozen):

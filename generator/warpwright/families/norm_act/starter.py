@@ -29,6 +29,7 @@ design:
   columns: 4096                    # of a row, at most: a row may have fewer
   warps_per_row: 4                 # of a group, which has a row of its own and holds it in registers
   groups: 3                        # of a CTA
+  ctas_per_row: 1                  # none, not persistent: 2, 4 or 8 CTAs of a cluster have a part of each row
   rows_per_group: 1                # none, not persistent: rows of a group, which one thread asks for all at once
   producer_warps: auto             # warps that load; auto: 1 (tma), 4 (preprocess, which normalise too), 0
   producer_groups: 1               # preprocess: rows that producers load at once

@@ -36,6 +36,8 @@ def _warps(s: Solution) -> list[Constant]:
         row = "ROW_THREADS"
         found.append(Constant("ROW_WARPS", d.warps_per_row, "of a group, which has a row of its own"))
         found.append(Constant(row, s.row_threads, "of a group", "LANES * ROW_WARPS"))
+    if s.shared_out:
+        found.append(Constant("ROW_CTAS", d.ctas_per_row, "of a cluster, which share a row"))
     if d.groups > 1:
         found.append(Constant("GROUPS", d.groups, "in a CTA; one takes every so many-th row of it"))
     if s.ahead:
@@ -64,7 +66,16 @@ def _warps(s: Solution) -> list[Constant]:
     for role, registers in (("PRODUCER", s.producer_registers), ("CONSUMER", s.consumer_registers)):
         if registers:
             found.append(Constant(f"{role}_REGISTERS", registers, "of a thread, after reallocation"))
-    if s.statistics_warps > 1:
+    if s.shared_out:
+        warps = " * ROW_WARPS" if d.warps_per_row > 1 else ""
+        found.append(
+            Constant("ROW_PARTS", s.parts, "warps of a cluster, each with its part of a row", f"ROW_CTAS{warps}")
+        )
+        if s.told > 1:
+            note = "numbers that a warp tells all others: mean, squares, count, and one for 16 bytes"
+            found.append(Constant("TOLD", s.told, note))
+        found.append(Constant("TOLD_BYTES", 4 * s.told, "that it tells", "4 * TOLD" if s.told > 1 else "4"))
+    elif s.statistics_warps > 1:
         found.append(Constant("ROW_BARRIER_ID", ROW_BARRIER_ID, "of the first group that sums a row"))
     if d.ring == "named":
         found += _named(s)
@@ -103,7 +114,10 @@ def _vectors(s: Solution) -> list[Constant]:
     found = [
         Constant("VECTOR", s.vector, note, f"{d.access_bytes} // {wide}"),
     ]
-    if s.long:
+    if s.shared_out:
+        found.append(Constant("CHUNK", s.chunk, "elements of a row that a CTA has, at most", "COLUMNS // ROW_CTAS"))
+        found.append(Constant("VECTORS", s.vectors, "of a thread in these", f"CHUNK // ({row} * VECTOR)"))
+    elif s.long:
         part = s.vectors * s.vector
         found.append(Constant("VECTORS", s.vectors, "of a thread in a chunk", f"{part} // VECTOR"))
         note = "elements of a row that its threads hold at once"
@@ -131,6 +145,9 @@ def _vectors(s: Solution) -> list[Constant]:
 
 def _limits(s: Solution) -> list[Constant]:
     d = s.design
+    if s.shared_out:
+        note = "that 32 bits count, and the rows of a cluster beyond, and CTAs"
+        return [Constant("MAX_ROWS", s.most_rows, note, "(2**31 - 1) // (ROWS + ROW_CTAS)")]
     if not d.persistent:
         of_cta = " * ".join(["GROUPS"] * (d.groups > 1) + ["ROWS"] * s.ahead) or "1"
         return [

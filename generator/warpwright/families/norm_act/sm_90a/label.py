@@ -28,6 +28,8 @@ def label(s: Solution) -> str:
         parts.append(f"s{s.stages}")
     if d.ring == "named":
         parts.append("bar")
+    if d.ctas_per_row > 1:
+        parts.append(f"c{d.ctas_per_row}")
     if d.ctas_per_sm > 1:
         parts.append(f"x{d.ctas_per_sm}")
     if d.scales == "shared":

@@ -31,7 +31,7 @@ def plan(point: Point) -> Plan:
     kernel = KernelPlan(
         name="norm_act_kernel",
         threads=s.threads,
-        cluster=(1, 1, 1),
+        cluster=(design.ctas_per_row, 1, 1),
         shared_bytes=s.shared_bytes,
         entry_registers=s.entry_registers,
         buffers=buffers(s),
@@ -66,6 +66,7 @@ def _design(s: Solution) -> NormDesign:
         columns=d.columns,
         warps_per_row=d.warps_per_row,
         groups=d.groups,
+        ctas_per_row=d.ctas_per_row,
         rows_per_group=d.rows_per_group,
         producer_warps=s.producers,
         producer_groups=d.producer_groups,
@@ -92,7 +93,7 @@ def _barriers(s: Solution) -> tuple[Barrier, ...]:
     if s.ahead:
         arrives = "one thread of the group: arrive.expect_tx, then bulk copies"
         rows = d.groups * d.rows_per_group
-        row_bytes = d.columns * s.computed.x.bytes * (2 if s.computed.residual else 1)
+        row_bytes = s.chunk * s.computed.x.bytes * (2 if s.computed.residual else 1)
         found.append(Barrier("row_full", "mbarrier", rows, 1, row_bytes, "all", arrives, (), "row_full", True))
     if d.ring == "named":
         first, threads = s.ring_barrier_id, s.ring_threads
@@ -109,7 +110,12 @@ def _barriers(s: Solution) -> tuple[Barrier, ...]:
     if d.specialise != "none" and d.ring == "mbarrier":
         arrives = "one lane per warp of a group"
         found.append(Barrier("row_empty", "mbarrier", s.stages, warps, 0, "producer", arrives, (), "row_empty"))
-    if s.statistics_warps > 1:
+    if s.shared_out:
+        arrives = "one thread: arrive.expect_tx; all warps: st.async"
+        told = 4 * s.told * s.parts
+        found.append(Barrier("row_told", "mbarrier", d.rows_per_group, 1, told, "all", arrives, (), "row_told"))
+        found.append(Barrier("cluster", "cluster", 1, s.threads * d.ctas_per_row, 0, "all", "all"))
+    if s.sum_barriers:
         ids = tuple(range(ROW_BARRIER_ID, ROW_BARRIER_ID + s.statistics_groups))
         arrives = "the group's own threads"
         found.append(Barrier("row_sum", "named", 1, LANES * s.statistics_warps, 0, summing, arrives, ids))

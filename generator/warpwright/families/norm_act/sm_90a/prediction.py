@@ -41,6 +41,8 @@ PRODUCED, PRODUCED_ELEMENT = 0.3e-6, 0.01e-6
 ONCE, ALONE = 0.3e-6, 1.2e-6
 #: The latter until the first of several rows has come by a bulk copy.
 ALONE_AHEAD = 3.0e-6
+#: Seconds until the sums of all CTAs of a cluster have come.
+EXCHANGED = 1.0e-6
 #: Seconds of a step of a walk over a long row, chunk by chunk, for which its warps wait; and where they load as well.
 STEP, STEP_OWN = 0.3e-6, 0.5e-6
 #: Seconds in which one thread waits for a stage and issues the bulk copy of a row.
@@ -66,7 +68,7 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
     if not plan.legal:
         raise ValueError(f"{plan.label} is illegal: {plan.violations[0].message}")
     d: NormDesign = plan.design
-    m, n = extents["M"], extents["N"]
+    m, n = extents["M"] * d.ctas_per_row, _ceil(extents["N"], d.ctas_per_row)  # a CTA's part of a row is a row to it
     rows = m if n else 0
     x, y = (dtype(plan.kernel[name]["dtype"]).bytes for name in "xy")
     moved = n * (x * (2 if plan.kernel["residual"] else 1) + y)
@@ -75,10 +77,10 @@ def predict(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> Pr
     rounds = _ceil(rows, device.sms * sharing)  # of one row for each CTA
     clocks = {term: CLOCK * time for term, time in _times(plan, n, moved, sharing, max(1, rounds), device).items()}
     on_sm = rounds * sharing * max(clocks.values()) / CLOCK
-    rate = device.dram_bytes_per_second / (1 + (LOST_AHEAD if d.rows_per_group > 1 else LOST))
+    rate = device.dram_bytes_per_second / (1 + (LOST_AHEAD if d.ahead else LOST))
     dram = m * moved / rate
     # The last CTAs come to an end half of their time after one another: persistent ones' is told in rounds.
-    last = 0.5 * rows_at_once(plan) * sharing * max(clocks.values()) / CLOCK if d.rows_per_group > 1 else 0.0
+    last = 0.5 * rows_at_once(plan) * sharing * max(clocks.values()) / CLOCK if d.ahead else 0.0
     seconds = max(on_sm, dram) + last + device.launch_seconds
     bound = "DRAM" if dram >= on_sm else max(clocks, key=lambda term: clocks[term])
     return Prediction(
@@ -126,16 +128,17 @@ def _times(plan: Plan, n: int, moved: int, sharing: int, rounds: int, device: De
         own = (
             steps * (STEP if d.specialise == "tma" else STEP_OWN) if long else ROW_ELEMENT * lane + ROW_WARP * row_warps
         )
-        own += ROW_AHEAD if d.rows_per_group > 1 else 0.0 if long else ROW
+        own += ROW_AHEAD if d.ahead else 0.0 if long else ROW
+        own += EXCHANGED if d.ctas_per_row > 1 else 0.0
         found["groups"] = (own + others) / groups
         if not d.persistent:
-            alone = ALONE if d.rows_per_group == 1 else ALONE_AHEAD
+            alone = ALONE_AHEAD if d.ahead else ALONE
             found["groups"] += (ONCE + (alone if d.ctas_per_sm == 1 else 0.0)) / groups / d.rows_per_group
-        loads = (2 if d.rows_per_group == 1 else d.rows_per_group) * groups
+        loads = (d.rows_per_group if d.ahead else 2) * groups
     if d.specialise == "tma":
         found["issue of loads"] = ISSUED * loads_of_row(plan, n) / (d.producer_groups * sharing)
         loads = d.stages * sharing
-    in_flight = min(loads, rounds * sharing) * chunk(plan) / d.columns
+    in_flight = min(loads, rounds * sharing) * d.ctas_per_row * chunk(plan) / d.columns
     # All walks but the last one read alone.
     waits = (walks(plan) - 1) * (LOAD_LATENCY + in_flight * read / LOADED_RATE)
     found["load latency"] = (waits + LOAD_LATENCY + in_flight * moved / LOADED_RATE) / in_flight

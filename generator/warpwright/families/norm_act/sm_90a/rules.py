@@ -19,6 +19,8 @@ RULES: RuleSet[Solution] = RuleSet()
 _MAX_WARPS = 32
 #: Named barriers of an SM: CTAs of 16 get four (the driver's occupancy calculator, H200, driver 580.159.04).
 _BARRIERS_PER_SM = 64
+#: CTAs of a cluster that every device of an arch takes (CUDA C++ Programming Guide, thread block clusters).
+_MOST_CTAS = 8
 #: Mbarriers beyond which no ring is worth its addresses.
 _MAX_STAGES = 64
 
@@ -81,7 +83,7 @@ def _(s: Solution) -> Finding:
     warps = s.design.warps_per_row
     if s.specialise == "preprocess":
         warps = math.lcm(warps, s.producer_row_warps)
-    given, step = s.design.columns, s.chunk if s.long else LANES * max(s.vector, 1) * warps
+    given, step = s.design.columns, s.chunk if s.long else LANES * max(s.vector, 1) * warps * s.design.ctas_per_row
     if given % step == 0:
         return None
     most = 65536 // step * step
@@ -91,10 +93,36 @@ def _(s: Solution) -> Finding:
 
 @RULES.add("rows_per_group", "design.rows_per_group")
 def _(s: Solution) -> Finding:
-    """where all warps load, and registers hold a row, groups of CTAs that are not persistent may have several rows"""
+    """where all warps load, and registers hold a row, groups of CTAs that are not persistent may have several rows;
+    CTAs that share rows have two or more, since one after another they wait for what others tell"""
     d = s.design
+    if s.shared_out:
+        return None if d.rows_per_group > 1 else (1, ">= 2", 2)
     possible = s.specialise == "none" and not d.persistent and not s.long
-    return None if possible or not s.ahead else (d.rows_per_group, 1, 1)
+    return None if possible or d.rows_per_group == 1 else (d.rows_per_group, 1, 1)
+
+
+@RULES.add("ctas_per_row", "design.ctas_per_row")
+def _(s: Solution) -> Finding:
+    """where all warps load, and registers hold a row, CTAs that are not persistent, of one group each, may share it;
+    they are a cluster of 2, 4 or 8"""
+    d, given = s.design, s.design.ctas_per_row
+    possible = d.specialise == "none" and not d.persistent and not d.long and d.groups == 1
+    if not possible:
+        return None if given == 1 else (given, 1, 1)
+    if given <= _MOST_CTAS and given & (given - 1) == 0:
+        return None
+    nearest = min(_MOST_CTAS, 1 << (given.bit_length() - 1))
+    return given, "1, 2, 4 or 8", nearest
+
+
+@RULES.add("ctas_per_row.sums", "design.warps_per_row")
+def _(s: Solution) -> Finding:
+    """a lane adds up what each warp of a cluster tells: a power of two of warps, 32 at most"""
+    given, most = s.design.warps_per_row, _MAX_WARPS // s.design.ctas_per_row
+    if not s.shared_out or (s.parts <= LANES and given & (given - 1) == 0):
+        return None
+    return given, f"a power of two, {most} at most", min(most, 1 << (given.bit_length() - 1))
 
 
 @RULES.add("row", "design.row")
@@ -129,7 +157,7 @@ def _(s: Solution) -> Finding:
         return None
     if s.long:
         return s.value_registers, f"{room} of {room + beside} registers", Advice("fewer warps, or fewer CTAs per SM")
-    step = LANES * max(s.vector, 1) * s.design.warps_per_row
+    step = LANES * max(s.vector, 1) * s.design.warps_per_row * s.design.ctas_per_row
     if s.specialise == "preprocess":
         step = math.lcm(step, LANES * max(s.vector, 1) * s.producer_row_warps)
     fits = int(s.design.columns * room / s.value_registers) // step * step

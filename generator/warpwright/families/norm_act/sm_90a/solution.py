@@ -5,15 +5,12 @@ Everything is defined for every point, so that rules can speak of illegal ones w
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from warpwright.archs import SM90A
-from warpwright.canonical import plain
-from warpwright.dtypes import Dtype, dtype
 from warpwright.families.norm_act.models import Design, Kernel
+from warpwright.families.norm_act.sm_90a.computed import Computed, computed_by
 from warpwright.plan.memory import align_up, lay_out
 from warpwright.plan.types import Buffer
 from warpwright.point import Point
@@ -25,7 +22,6 @@ __all__ = [
     "OVERHEAD_AHEAD",
     "ROW_BARRIER_ID",
     "WARPGROUP",
-    "Computed",
     "Solution",
     "buffers",
     "resolved_producers",
@@ -54,18 +50,6 @@ WARPGROUP = 4
 _PRODUCER_REGISTERS, _MOST_REGISTERS = 24, 256
 
 
-class Computed(NamedTuple):
-    """What a kernel computes."""
-
-    x: Dtype
-    y: Dtype
-    weight: Dtype | None
-    bias: Dtype | None
-    residual: bool
-    mean: bool  # whether it is subtracted
-    canonical: Mapping[str, Any]  # the kernel as a plan keeps it
-
-
 class Solution(NamedTuple):
     """A point and its direct consequences. Lengths in elements unless a name ends in `_bytes`."""
 
@@ -74,7 +58,7 @@ class Solution(NamedTuple):
     producers: int  # warps
     producer_row_warps: int  # of a producer group
     vector: int  # what a lane moves at once; 0 where that is less than an element
-    chunk: int  # of a row, that a group holds in registers at once: all of it, or a part of a long row
+    chunk: int  # of a row, that a group holds in registers at once: all of it, or a part of a long or shared row
     vectors: int  # of a thread of a group in one chunk
     producer_vectors: int  # of a thread of a producer group that preprocesses
     grain: int  # elements that are moved in vectors are a multiple of it
@@ -103,8 +87,22 @@ class Solution(NamedTuple):
 
     @property
     def ahead(self) -> bool:
-        """Whether groups have several rows each, which all come at once."""
-        return self.design.rows_per_group > 1
+        return self.design.ahead
+
+    @property
+    def shared_out(self) -> bool:
+        """Whether the CTAs of a cluster share a row."""
+        return self.design.ctas_per_row > 1
+
+    @property
+    def parts(self) -> int:
+        """Sums of warps, of which that of a row that CTAs share is made."""
+        return self.design.ctas_per_row * self.design.warps_per_row
+
+    @property
+    def told(self) -> int:
+        """Numbers that a warp tells the others: mean, squares and count (and one more: they are stored at once)."""
+        return 4 if self.computed.mean else 1
 
     @property
     def chunks(self) -> int:
@@ -113,7 +111,7 @@ class Solution(NamedTuple):
     @property
     def sum_barriers(self) -> int:
         """Named barriers of groups that sum rows."""
-        return self.statistics_groups if self.statistics_warps > 1 else 0
+        return self.statistics_groups if self.statistics_warps > 1 and not self.shared_out else 0
 
     @property
     def ring_barrier_id(self) -> int:
@@ -132,25 +130,25 @@ class Solution(NamedTuple):
 
 def solve(point: Point) -> Solution:
     """Make every choice."""
-    design, computed = cast(Design, point.design), _computed(cast(Kernel, point.kernel))
+    design, computed = cast(Design, point.design), computed_by(cast(Kernel, point.kernel))
     x, y = computed.x.bytes, computed.y.bytes
     vector = design.access_bytes // max(x, y)
     producers = resolved_producers(design)
     preprocess, ring = design.specialise == "preprocess", design.specialise != "none"
-    bulk = design.specialise == "tma" or design.rows_per_group > 1
+    bulk = design.specialise == "tma" or design.ahead
     row_warps = max(1, producers // design.producer_groups)
     consumers = design.groups * design.warps_per_row
     warps, ctas = consumers + producers, design.ctas_per_sm
     each = LANES * max(vector, 1)
     producer_vectors = -(-design.columns // (each * row_warps)) if preprocess else 0
-    long = design.long
+    long, share = design.long, -(-design.columns // design.ctas_per_row)
     # Registers are granted in steps of 8. Warps are dealt out to the SM's four quarters, each with a fourth of the
     # registers: 10 warps count as 12.
     granted = SM90A.registers // align_up(LANES * warps * ctas, 4 * LANES) // 8 * 8
     entry = min(SM90A.registers_per_thread, granted)
     part = _PART if entry >= _ROOM else _PART // 2
-    vectors = max(1, part // max(vector, 1)) if long else -(-design.columns // (each * design.warps_per_row))
-    chunk = each * design.warps_per_row * vectors if long else design.columns
+    vectors = max(1, part // max(vector, 1)) if long else -(-share // (each * design.warps_per_row))
+    chunk = each * design.warps_per_row * vectors if long else share
     row_bytes = chunk * (_VALUE_BYTES if preprocess else x * (2 if computed.residual else 1)) if ring else 0
     limit = min(SM90A.shared_bytes, SM90A.shared_per_sm // ctas - SM90A.shared_reserved)
     left = (entry * LANES * warps - _PRODUCER_REGISTERS * LANES * producers) // (LANES * consumers) // 8 * 8
@@ -181,6 +179,8 @@ def solve(point: Point) -> Solution:
     )
     if not design.persistent:  # the last CTA's rows end at the next multiple of what a CTA has
         s = s._replace(most_rows=2**31 - design.groups * design.rows_per_group)
+    if design.ctas_per_row > 1:
+        s = s._replace(most_rows=(2**31 - 1) // (design.rows_per_group + design.ctas_per_row))
     if not ring:
         stages = 0 if design.stages == "auto" else design.stages
         return s._replace(stages=stages, shared_bytes=_laid_out(s, 0)[1])
@@ -222,26 +222,11 @@ def turn(design: Design) -> int:
 def _registers(c: Computed, d: Design, vector: int, vectors: int, producer_vectors: int) -> int:
     """Of the thread that holds more: a row in f32, what it is scaled by, and the next row as it comes, if any."""
     came = c.x.bytes * (2 if c.residual else 1)
-    ahead = d.rows_per_group > 1
     # Else they are loaded when due.
-    held = d.long or ((d.persistent or ahead) and d.scales == "registers")
+    held = d.long or ((d.persistent or d.ahead) and d.scales == "registers")
     scales = sum(of.bytes for of in (c.weight, c.bias) if of) if held else 0
-    row = scales + (came if d.specialise == "none" and not ahead else 0)
+    row = scales + (came if d.specialise == "none" and not d.ahead else 0)
     return max(vectors * vector * (4 + row), producer_vectors * vector * (4 + came)) // 4
-
-
-@functools.lru_cache(maxsize=64)
-def _computed(kernel: Kernel) -> Computed:
-    weight, bias = (dtype(v.dtype) if v else None for v in (kernel.weight, kernel.bias))
-    return Computed(
-        dtype(kernel.x.dtype),
-        dtype(kernel.y.dtype),
-        weight,
-        bias,
-        kernel.residual,
-        kernel.norm == "layer",
-        plain(kernel),
-    )
 
 
 # Shared memory ----------------------------------------------------------------------------------------------
@@ -263,19 +248,27 @@ def _laid_out(s: Solution, stages: int) -> tuple[tuple[Buffer, ...], int]:
         note = "ring of normalised rows"
         found.append(Buffer("rows", 0, d.columns * 4 * stages, _ALIGNMENT, "f32", (d.columns, stages), "none", note))
     if s.ahead:
-        found += _inputs(s, d.columns, rows, "rows of {}, of one group after another")
+        found += _inputs(
+            s, s.chunk, rows, f"{'parts of ' if s.shared_out else ''}rows of {{}}, of one group after another"
+        )
     if d.scales == "shared":
         found += [
             Buffer(name, 0, 4 * d.columns, _ALIGNMENT, "f32", (d.columns, 1), "none", f"{name} of each column")
             for name, given in (("weight", s.computed.weight), ("bias", s.computed.bias))
             if given
         ]
-    if s.statistics_warps > 1:
+    if s.shared_out:
+        shape = (s.told, s.parts, rows)
+        note = "what all warps of the cluster tell of their parts"
+        found.append(Buffer("sums", 0, 4 * math.prod(shape), 16, "f32", shape, "none", note))
+    elif s.statistics_warps > 1:
         shape = (s.statistics_warps, 2, s.statistics_groups)
         note = "sums of warps, two of each row"
         found.append(Buffer("sums", 0, 4 * math.prod(shape), 16, "f32", shape, "none", note))
     if s.ahead:
         found.append(Buffer("row_full", 0, 8 * rows, 8, "i64", (rows,), "none", "mbarriers: a row has come"))
+    if s.shared_out:
+        found.append(Buffer("row_told", 0, 8 * rows, 8, "i64", (rows,), "none", "mbarriers: all have told"))
     if d.specialise != "none" and stages and d.ring == "mbarrier":
         for side in ("full", "empty"):
             note = f"mbarriers: stage is {side}"

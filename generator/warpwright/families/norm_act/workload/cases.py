@@ -54,6 +54,10 @@ def small(plan: Plan) -> list[Case]:
     if d.long:
         # A part of a row that is not whole, and hardly so.
         cases.append(Case(of_rows("part", 2, chunk(plan) - 1), 1, 0, (1,)))
+    if d.ctas_per_row > 1:
+        # Of one CTA's part all and no more, and one more, which the next one has; and nothing else.
+        cases.append(Case(of_rows("part", step + 1, chunk(plan)), 2, 0, (1,)))
+        cases.append(Case(of_rows("part_and_one", 2, chunk(plan) + 1, padding=1), 1, 0, (1, 2)))
     if n > _LONG:
         cases = [replace(case, seeds=case.seeds[:1]) for case in cases]
     if d.stages:

@@ -19,6 +19,7 @@ class NormDesign:
     columns: int
     warps_per_row: int
     groups: int
+    ctas_per_row: int
     rows_per_group: int
     producer_warps: int  # 0 where all warps do everything
     producer_groups: int
@@ -36,12 +37,17 @@ class NormDesign:
         """Whether registers do not hold a row: its threads walk over it, chunk by chunk."""
         return self.row != "registers"
 
+    @property
+    def ahead(self) -> bool:
+        """Whether one thread asks for all rows of its group at once, by bulk copies."""
+        return self.rows_per_group > 1 or self.ctas_per_row > 1
+
 
 def grain(plan: Plan) -> int:
     """Elements of a row that are moved in vectors are a multiple of this; behind them, one by one."""
     x, y = (dtype(plan.kernel[name]["dtype"]).bytes for name in "xy")
     design: NormDesign = plan.design
-    bulk = design.specialise == "tma" or design.rows_per_group > 1
+    bulk = design.specialise == "tma" or design.ahead
     return 16 // x if bulk else design.access_bytes // max(x, y)
 
 
@@ -78,6 +84,6 @@ def rows_of_ring(plan: Plan) -> int:
 
 
 def rows_at_once(plan: Plan) -> int:
-    """Rows of one CTA in one step, or all that it has: of each of its groups one, or so many."""
+    """Rows of one CTA (of one cluster) in one step, or all that it has: of each of its groups one, or so many."""
     rows: int = plan.design.groups * plan.design.rows_per_group
     return rows

@@ -14,7 +14,8 @@ _LIMIT = 132  # CTAs in flight
 
 
 def ctas(plan: Plan, problem: Problem, clusters: int) -> int:
-    """CTAs of a grid: of persistent ones as many as rows, up to the limit; else one for the rows of its groups."""
+    """CTAs of a grid, or clusters where rows are shared: of persistent ones as many as rows, up to the limit; else one
+    for the rows of its groups."""
     d: NormDesign = plan.design
     rows = problem.extents["M"]
     return min(rows, clusters) if d.persistent else -(-rows // rows_at_once(plan))
@@ -24,7 +25,7 @@ def launched(plan: Plan, problem: Problem, clusters: int) -> Launched:
     """Return grid and parameters: tensors alone, with their extents and strides."""
     tensors = [a for a in plan.arguments if a.kind != "scalar"]
     return Launched(
-        grid=(ctas(plan, problem, clusters), 1, 1),
+        grid=(ctas(plan, problem, clusters) * plan.design.ctas_per_row, 1, 1),
         maps={},
         values=tuple((a.name, View(a.name, a.shape)) for a in tensors),
     )

@@ -13,6 +13,12 @@ added.
   makes of it is taken at both ends of the interval.
 - d times that, times weight, plus bias: a rounding each. The activation has its operation's own bound.
 
+Where CTAs share a row, each warp takes its own mean m_w, with an error e_w, and the squares of what deviates from it;
+n_w (m_w - mean)^2 is added, and y is (d + (m_w - mean)) / sqrt(...), d = v - m_w:
+- The squares are off by 2 (m_w - mean) e_w + 2 e_w^2 for each element, by Schwarz's inequality on average no more than
+  2 sqrt(variance) E + 2 E^2, E the root of the mean e_w^2: as often u as a sum's chain is long, times that of v^2.
+- d and m_w - mean round, and so do their products with the scale: m_w deviates from the mean no more than some v does.
+
 Below 2^-126 f32 loses digits: what is that small adds 2^-149 a step. Sums of squares beyond f32's range are out of
 scope: docs/norm_act.md says so. NaN anywhere makes its whole row NaN, and so does an infinity in a layer norm; in an
 RMS norm an infinity makes the finite ones of its row zero, before bias, and itself NaN.
@@ -68,17 +74,21 @@ def magnitudes(kernel: Mapping[str, Any], rows: int) -> list[float]:
     return [chosen[row % len(chosen)] for row in range(rows)]
 
 
-def normalised(xp: Xp, kernel: Mapping[str, Any], chain: int, x: Array, operands: Mapping[str, Array]) -> Expected:
+def normalised(
+    xp: Xp, kernel: Mapping[str, Any], chain: int, x: Array, operands: Mapping[str, Array], merged: bool = False
+) -> Expected:
     """Return y for x (M, N) in float64 with the bound on its error.
 
     operands: residual (M, N), weight (N,), bias (N,), as the kernel has them. chain: the most additions that a term of
-    a row's sum goes through.
+    a row's sum goes through. merged: the statistics of a row are those of its parts.
     """
     with np.errstate(all="ignore"):
-        return _normalised(xp, kernel, chain, x, operands)
+        return _normalised(xp, kernel, chain, x, operands, merged and kernel["norm"] == "layer")
 
 
-def _normalised(xp: Xp, kernel: Mapping[str, Any], chain: int, x: Array, operands: Mapping[str, Array]) -> Expected:
+def _normalised(
+    xp: Xp, kernel: Mapping[str, Any], chain: int, x: Array, operands: Mapping[str, Array], merged: bool
+) -> Expected:
     columns = x.shape[1]
     gamma = chain * _U / (1 - chain * _U)
     eps = float(np.float32(kernel["eps"]))
@@ -87,6 +97,7 @@ def _normalised(xp: Xp, kernel: Mapping[str, Any], chain: int, x: Array, operand
     if "residual" in operands:
         v = x + operands["residual"]
         own = _U * xp.abs(v)
+    spread = (gamma + 2.01 * _U) * (_sum((xp.abs(v) + own) ** 2) / columns) ** 0.5  # of the means of parts
     if kernel["norm"] == "layer":
         size = _sum(xp.abs(v) + own) / columns
         common = _sum(own) / columns + (gamma + 2.01 * _U) * size
@@ -94,6 +105,9 @@ def _normalised(xp: Xp, kernel: Mapping[str, Any], chain: int, x: Array, operand
         own = own + _U * (xp.abs(v) + own + common) + _TINY
     square = _sum(v * v) / columns
     moved = _sum(2.0 * xp.abs(v) * own + own * own) / columns + common * (common + 2.0 * _sum(own) / columns)
+    if merged:
+        moved = moved + 2.0 * spread * (square**0.5 + spread) + 2.0 * common * common + 4.01 * _U * square
+        own = own + _U * (xp.abs(v) + 4.0 * _sum(v**8) ** 0.125)  # no less than the largest
     moved = moved + (gamma + 3.01 * _U) * (square + moved) + _TINY
     moved = moved + _U * (square + moved + eps)  # of adding eps
     scale = _power(square + eps)

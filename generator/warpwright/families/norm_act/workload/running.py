@@ -11,7 +11,7 @@ from warpwright.device.tensors import random_values
 from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
 from warpwright.families.norm_act.workload import cases, launch, peer, problems, reference
-from warpwright.families.norm_act.workload.design import NormDesign, rows_at_once, walks, whole
+from warpwright.families.norm_act.workload.design import NormDesign, chunk, rows_at_once, walks, whole
 from warpwright.families.running import Expected, Launched, Memo, Peer, Sample, Work, Workload
 from warpwright.plan.types import Argument, Plan
 
@@ -69,7 +69,8 @@ class _NormAct:
         self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array], memo: Memo
     ) -> Mapping[str, Expected]:
         operands = {a.name: stored(a.name) for a in plan.arguments if a.name in ("residual", "weight", "bias")}
-        return {"y": reference.normalised(xp, plan.kernel, chain(plan), stored("x"), operands)}
+        merged = plan.design.ctas_per_row > 1
+        return {"y": reference.normalised(xp, plan.kernel, chain(plan), stored("x"), operands, merged)}
 
     def work(self, plan: Plan, extents: Mapping[str, int]) -> Work:
         """Bytes: each matrix once; 16 operations for an element, the activation left out."""
@@ -83,9 +84,12 @@ class _NormAct:
         return 0 if not n else m if plan.design.persistent else -(-m // rows_at_once(plan))
 
     def share(self, plan: Plan, problem: Problem, clusters: int, only: Sequence[int]) -> list[Mapping[str, slice]]:
-        """CTA i has row i and, from there on, every row so many further on as there are CTAs, or so many in a run."""
+        """CTA i has row i and, from there on, every row so many further on as there are CTAs; or a run of so many.
+
+        Where CTAs share rows, it is clusters that have a run.
+        """
         rows, count = problem.extents["M"], launch.ctas(plan, problem, clusters)
-        if plan.design.rows_per_group > 1:
+        if plan.design.ahead:
             run = rows_at_once(plan)
             return [{"M": slice(cta * run, min(rows, (cta + 1) * run))} for cta in only]
         return [{"M": slice(row, row + 1)} for cta in only for row in range(cta, rows, count)]
@@ -114,9 +118,14 @@ class _NormAct:
 
 
 def chain(plan: Plan) -> int:
-    """The most additions that a term of a row's sum goes through: of a thread, of a warp, of the warps' sums."""
+    """The most additions that a term of a row's sum goes through: of a thread, of a warp, of the warps' sums.
+
+    Where CTAs share a row, a warp's mean is two roundings more, and as many are its product and the like.
+    """
     d: NormDesign = plan.design
     warps = d.producer_warps // d.producer_groups if d.specialise == "preprocess" else d.warps_per_row
+    if d.ctas_per_row > 1:
+        return -(-chunk(plan) // (32 * warps)) + 1 + 2 * (5 + 2)
     return -(-d.columns // (32 * warps)) + 1 + 5 + warps
 
 
