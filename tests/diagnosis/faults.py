@@ -185,6 +185,20 @@ FAULTS = {
         _norm("ahead"), (("expect_tx(full, 2 * row_bytes)", "expect_tx(full, 2 * row_bytes + 16)"),), "hang",
         cause=("waits for row_full[0], phase 0 (round 0", "issued the loads", "fewer bytes land"),
     ),
+    "a-kept-row-is-never-released": Fault(
+        _norm("held"), (("cute.arch.mbarrier_arrive(row_empty", "if row < 0: cute.arch.mbarrier_arrive(row_empty"),
+                        ("mark_here(notes, stamps, ROW_REL", "if row < 0: mark_here(notes, stamps, ROW_REL")), "hang",
+        cause=("producer (warp 1) waits for row_empty[0], phase 0 (round 5", "consumer (warp 0) has taken round 0 and",
+               "not released it"),
+    ),
+    "a-walk-too-few": Fault(
+        _norm("streamed"), (("for _ in cutlass.range(2, unroll=1):", "for _ in cutlass.range(1, unroll=1):"),), "hang",
+        cause=("consumer (warp 0) waits for row_full[", "producer (warp 1) has ended and not loaded round"),
+    ),
+    "long-row-sum-count": Fault(
+        _norm("walked"), (("number_of_threads=ROW_THREADS", "number_of_threads=ROW_THREADS + 32"),), "hang",
+        cause=("is past the wait of round 3 and waits for named barrier", "32 of 96 threads have not come"),
+    ),
     "row-sum-count": Fault(
         _norm("none"), (("number_of_threads=ROW_THREADS", "number_of_threads=ROW_THREADS + 32"),), "hang",
         cause=("named barrier", "32 of 96 threads have not come"),
@@ -212,6 +226,10 @@ RIGHT: dict[str, Callable[[], Plan]] = {
     "norm-tma": _norm("tma"),
     "norm-preprocess": _norm("preprocess"),
     "norm-named": _norm("named"),
+    "norm-held": _norm("held"),
+    "norm-streamed": _norm("streamed"),
+    "norm-walked": _norm("walked"),
+    "norm-walked-streamed": lambda: norm(**SMALL["walked"] | {"row": "streamed"}),
     "norm-none": _norm("none"),
     "norm-ahead": _norm("ahead"),
     "norm-once": lambda: norm(specialise="none", columns=512, warps_per_row=1, persistent=False),
@@ -227,7 +245,10 @@ RIGHT: dict[str, Callable[[], Plan]] = {
 #: Those that load and compute in turn by design.
 IN_TURN = ("serial", "grid", "tma")
 #: Those whose loads are ordinary ones, or cp.async: the emulator's clock knows no time of them.
-UNTIMED = ("sgemm-all-load", "norm-preprocess", "norm-named", "norm-none", "norm-once", "serial", "grid")
+UNTIMED = (
+    *("sgemm-all-load", "serial", "grid", "norm-preprocess", "norm-named", "norm-walked", "norm-walked-streamed"),
+    *("norm-none", "norm-once"),
+)
 #: A small problem, where the largest case takes long.
 QUICK = {"serial": "128x256x320", "grid": "128x128x512", "tma": "128x128x512", "ring": "128x128x1024"}
 

@@ -154,15 +154,17 @@ def _of_warp(kernel: KernelPlan, marks: Marks, cta: int, ring: Ring, role: Role,
     side, upper = "full" if reads else "empty", ring.name.upper()
     place = LOADS if ring.name == LOADS else f"{ring.name}_{side}"
     stamps = [
-        tuple(marks.stamp(cta, warp, n, f"{upper}_{kind}") for kind in ("WAIT", "GOT", "DONE"))
+        [marks.stamp(cta, warp, n, f"{upper}_{kind}") for kind in ("WAIT", "GOT", "DONE")]
         for n in range(marks.layout.rounds)
     ]
+    for n, (_, _, done) in enumerate(stamps):
+        released = marks.stamp(cta, warp, n, f"{upper}_RELEASED")
+        if done is not None and released is not None and not kernel.mmas:  # what it read it has computed with
+            stamps[n][2] = max(done, released)
     for n, (wait, got, _) in enumerate(stamps):
         if wait is not None and got is not None:
             yield Span("wait", role.name, warp, wait, got, f"{place}[{n % ring.stages}]", n)
     for n, start, end in _computed(stamps, ring, _clocks(kernel)) if reads else ():
-        released = marks.stamp(cta, warp, n, f"{upper}_RELEASED")
-        end = end if kernel.mmas or released is None else max(end, released)  # what it read it has computed with
         yield Span("compute", role.name, warp, start, end, f"{ring.name} stage {n % ring.stages}", n)
 
 
@@ -171,6 +173,7 @@ def _computed(stamps: Sequence[Sequence[int | None]], ring: Ring, clocks: int) -
 
     It is through with a stage when it says so, or, where it first waits for the next and its MMAs go on meanwhile: when
     it says so, if it had to wait for them after that; else after the clocks that they take, beside those of others.
+    Without MMAs nothing goes on while it waits: of a stage that it keeps, what it does later is told of the last one.
     """
     after = dict[int, int]()
     for n in range(len(stamps) - 1):
@@ -183,7 +186,7 @@ def _computed(stamps: Sequence[Sequence[int | None]], ring: Ring, clocks: int) -
         if got is None or done is None:
             continue
         end = done
-        if n in after and after[n] <= min(shortest, _ISSUE) + _WAITED:
+        if n in after and (not clocks or after[n] <= min(shortest, _ISSUE) + _WAITED):
             begun = max(got, before)
             end = min(done, max(stamps[n + 1][0] or done, begun + ring.readers.get(n, 1) * clocks))
         before = end

@@ -231,6 +231,7 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor):
                 state.advance()
                 values.store(x_vectors.load().to(Float32))
                 total = total + values.load().reduce(cute.ReductionOp.ADD, Float32(0.0), 0)
+
             mean = row_sum(total, sums[None, 0], warp, ROW_BARRIER_ID) * inverse
             tail[0] = cutlass.select_(has_tail, tail[0] - mean, Float32(0.0))
             squares = tail[0] * tail[0]
@@ -246,6 +247,7 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor):
                         if (thread + i * ROW_THREADS) * VECTOR >= rest:
                             values[None, i].fill(0.0)  # there is no element, hence no deviation
                 squares = squares + (values.load() * values.load()).reduce(cute.ReductionOp.ADD, Float32(0.0), 0)
+
             variance = row_sum(squares, sums[None, 1], warp, ROW_BARRIER_ID) * inverse
             scale = cute.math.rsqrt(variance + EPS, fastmath=True)
             if chunks > 0:
@@ -271,6 +273,7 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor):
                 y_vectors.store(finish(values, weight_now))
                 y_chunk = vectors_of(chunk_of(row_of(y, row), chunk), y_vectors, thread, ROW_THREADS)
                 move(y_vectors, y_chunk, thread, ROW_THREADS, rest)
+
             if has_tail:
                 tail[0] = tail[0] * scale
                 weight_tail = tail_of(weight, whole + thread)

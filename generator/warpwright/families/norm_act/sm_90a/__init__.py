@@ -6,15 +6,9 @@ from warpwright.families.norm_act.sm_90a.planner import plan, resolved
 from warpwright.families.norm_act.sm_90a.prediction import predict
 from warpwright.families.norm_act.sm_90a.rules import RULES
 from warpwright.families.norm_act.sm_90a.words import words
-from warpwright.families.planning import Target
-from warpwright.plan.types import Plan
+from warpwright.families.planning import Target, always
 
 __all__ = ["SM90A"]
-
-
-def instrumented(plan: Plan) -> bool:
-    """Whether there is a twin with marks: of rings of whole rows, and of loads into registers."""
-    return not plan.design.long
 
 
 SM90A = Target(
@@ -26,5 +20,5 @@ SM90A = Target(
     predict,
     resolved,
     phases,
-    instrumented=instrumented,
+    instrumented=always,
 )
