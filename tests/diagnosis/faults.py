@@ -199,6 +199,10 @@ FAULTS = {
         _norm("walked"), (("number_of_threads=ROW_THREADS", "number_of_threads=ROW_THREADS + 32"),), "hang",
         cause=("is past the wait of round 3 and waits for named barrier", "32 of 96 threads have not come"),
     ),
+    "a-cluster-tells-fewer-bytes": Fault(
+        _norm("cluster"), (("ROW_PARTS * TOLD_BYTES)", "ROW_PARTS * TOLD_BYTES + 16)"),), "hang",
+        cause=("all (warp 0) is past row_full[0] (round 0) and waits for row_told[0], phase 0",),
+    ),
     "row-sum-count": Fault(
         _norm("none"), (("number_of_threads=ROW_THREADS", "number_of_threads=ROW_THREADS + 32"),), "hang",
         cause=("named barrier", "32 of 96 threads have not come"),
@@ -225,6 +229,7 @@ RIGHT: dict[str, Callable[[], Plan]] = {
     "sgemm-all-load": _all_load,
     "norm-tma": _norm("tma"),
     "norm-preprocess": _norm("preprocess"),
+    "norm-cluster": lambda: norm(**SMALL["cluster"] | {"rows_per_group": 3}),
     "norm-named": _norm("named"),
     "norm-held": _norm("held"),
     "norm-streamed": _norm("streamed"),
