@@ -18,6 +18,7 @@ from tests.device.test_two_streams import ASKED
 from tests.families.copy.points import legal
 from warpwright.bundle import import_results, make_bundle
 from warpwright.device.contrast import Asked, of_bundle
+from warpwright.device.judged_by import checking_digest
 from warpwright.errors import UserError
 from warpwright.record import read_json
 
@@ -59,6 +60,7 @@ def test_what_was_measured_comes_home(results: Path, tmp_path: Path) -> None:
     assert stored is not None
     assert stored == json.loads(results.read_text().splitlines()[-1])
     assert {way["way"] for way in stored["ways"]} >= {"one stream", "two streams"}
+    assert stored["judged_by"] == checking_digest("gemm", ("bias_n", "relu"))
 
 
 def test_the_rest_of_the_bundle_is_not_timed_for_lack_of_problems(packed: Path) -> None:
@@ -86,7 +88,9 @@ def edited(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
         (lambda v: v["maker"].update(config="c" * 256), "maker.config .* plain name of a folder"),
         (lambda v: v.update(time="2026-02-30T12:00:00Z"), "it must be a time"),
         (lambda v: v.update(time="2999-01-01T00:00:00Z"), "it is yet to come"),
-        (lambda v: v.update(protocol=2), "protocol"),
+        (lambda v: v.update(protocol=3), "protocol"),
+        (lambda v: v.update(judged_by=""), "told since version 2"),
+        (lambda v: v.update(protocol=1), "told since version 2"),
         (lambda v: v.update(more=1), "more"),
     ],
 )

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,13 +15,16 @@ from tests.bundle.kit import ROOT, bundle
 from tests.device.plans import make_folder
 from tests.diagnosis.written import one_never_releases
 from tests.emulate.plans import gemm_plan
+from tests.families.ladder.points import legal as rung
 from warpwright.bundle import twins
 from warpwright.bundle.twins import write_twins
-from warpwright.device.marks import instrumented, is_twin
+from warpwright.canonical import digest
+from warpwright.device.marks import STAMPED, instrumented, is_twin
 from warpwright.device.opening import VARIANTS
 from warpwright.device.variant import LIBRARY, ORIGIN, load_variant
 from warpwright.diagnosis.explained import explained
 from warpwright.diagnosis.hung import TWIN, problem_of, with_twin
+from warpwright.diagnosis.taken import QUIET
 from warpwright.diagnosis.twin import twin_source
 from warpwright.errors import DeviceUnavailableError, UserError
 from warpwright.plan.types import Plan
@@ -112,6 +114,17 @@ def test_twins_are_built_beside_their_variants(plan: Plan, tmp_path: Path) -> No
     assert is_twin(twin.plan)
     assert twin.plan.design == plan.design
     assert steps == [1]
+    assert not (tmp_path / "bundle" / VARIANTS / NAME / QUIET).exists()  # it is no step of a sequence
+
+
+def test_of_a_step_of_a_sequence_the_twin_that_is_stamped_is_built_too(tmp_path: Path) -> None:
+    plan = rung(3)
+    folder = make_folder(tmp_path, plan, NAME)
+    assert write_twins([folder], tmp_path / "bundle", lambda: None) == {}
+    quiet = load_variant(tmp_path / "bundle" / VARIANTS / NAME / QUIET)
+    assert quiet.origin.source_sha == digest(render(instrumented(plan, STAMPED)))
+    assert quiet.origin.toolchain
+    assert (tmp_path / "bundle" / VARIANTS / NAME / TWIN / LIBRARY).exists()
 
 
 @pytest.mark.parametrize(
@@ -127,14 +140,13 @@ def test_the_twin_of_an_edited_kernel_has_the_edit_and_the_marks(
         assert edit[0] in text
         write_json(folder / "rendered.json", {"source_sha": "0" * 64})  # another source was built
 
-    def build(of: Plan, to: Path, source: str, service: Any) -> SimpleNamespace:
+    def build(of: Plan, source: str, to: Path, service: Any) -> None:
         built.append(source)
-        to.mkdir()
+        to.mkdir(parents=True)
         for name in ("plan.json", LIBRARY, ORIGIN):
             (to / name).touch()
-        return SimpleNamespace(folder=to)
 
-    monkeypatch.setattr(twins, "build_twin", build)
+    monkeypatch.setattr(twins, "compile_into", build)
     missing = write_twins([folder], tmp_path / "bundle", lambda: None)
     if "stream" in edit[0]:
         assert "is edited where its twin has a mark" in missing[NAME]

@@ -12,8 +12,11 @@ import pytest
 from tests.device.doubles import ROOT
 from tests.diagnosis.written import Written, one_never_releases
 from tests.records import rewrite
+from warpwright.canonical import digest
 from warpwright.device.supervise import Supervisor
 from warpwright.pipeline import on_gpu
+from warpwright.pipeline.judging import toolchain_here
+from warpwright.pipeline.standards import standards_of
 from warpwright.plan.stored import plan_from_json
 from warpwright.record import Folder, folders_in
 
@@ -46,6 +49,11 @@ def test_a_right_kernel_its_timeline_and_nothing_recorded(cli: Cli, config: Path
     events = json.loads(trace.read_text())["traceEvents"]
     assert {event["cat"] for event in events if event["ph"] == "X"} == {"wait", "load", "compute", "store"}
     assert "ab stage 1" in {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    told = json.loads(trace.read_text())["otherData"]["obtained"]
+    assert told["source_sha"] == digest(folder.source())
+    assert (told["cubin_sha"], told["arch"], told["toolchain"]) == ("", "sm_90a", toolchain_here())
+    assert told["judged_by"] == standards_of(folder.read("plan.json") or {})["emulated"].code
+    assert told["twin_sha"] not in ("", told["source_sha"])
 
 
 def test_an_edited_kernel_that_hangs_is_1_and_says_why(cli: Cli, config: Path, out: Path) -> None:

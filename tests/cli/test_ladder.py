@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -13,17 +15,27 @@ from tests.device.doubles import ROOT
 from tests.device.plans import make_folder, make_plan
 from tests.device.test_two_streams import ASKED
 from tests.families.copy.points import legal
+from tests.families.ladder.points import legal as legal_rung
 from warpwright import resources
 from warpwright.canonical import digest
 from warpwright.cli import contrast
-from warpwright.cli.ladder import _timeline
 from warpwright.device.contrast import Asked
+from warpwright.device.judged_by import checking_digest
+from warpwright.device.marks import STAMPED, instrumented
 from warpwright.device.supervise import Supervisor
+from warpwright.diagnosis.perfetto import shortened
 from warpwright.diagnosis.spans import Span, Trace
 from warpwright.diagnosis.timeline import write_perfetto
 from warpwright.errors import UserError
+from warpwright.families.ladder.family import _converts
+from warpwright.pipeline import Exploration, advance, plan, timelines
 from warpwright.pipeline import on_gpu as gpu
-from warpwright.record import read_json, write_json
+from warpwright.pipeline.beside_check import check_beside
+from warpwright.pipeline.evidence_check import renewal
+from warpwright.pipeline.judging import toolchain_here
+from warpwright.record import Folder, read_json, write_json
+from warpwright.render import render
+from warpwright.steps.measured import measured
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Cli
@@ -69,17 +81,20 @@ def test_no_other_file_is_overwritten(cli: Cli, tmp_path: Path) -> None:
 @pytest.fixture
 def rendered(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The ladder as it is rendered now, with no evidence anywhere; the path of its sixth variant."""
-    monkeypatch.setattr(resources, "ledger", lambda: tmp_path / "none")
+    monkeypatch.setattr(resources, "ledger", lambda: tmp_path / "none" / "ledger")
     assert cli("ladder", "-o", tmp_path / "out").exit_code == 0
     (found,) = (tmp_path / "out" / "ladder_sm90").glob("*-6-persistent-*")
     return found
 
 
 def measurement(reader: Path) -> dict[str, Any]:
-    """As `run.py` writes it, for a variant as it is rendered."""
+    """As `run.py` writes it, for both kernels as they are rendered."""
     text = (reader / "kernel.py").read_text()
     origin = {"variant": reader.name, "config": "ladder_sm90", "source_sha": digest(text), "cubin_sha": "1" * 64,
-              "library_sha": "2" * 64, "arch": "sm_90a", "toolchain": {"cutlass_dsl": "4"}}  # fmt: skip
+              "library_sha": "2" * 64, "arch": "sm_90a", "toolchain": toolchain_here()}  # fmt: skip
+    made = next(v for v in plan("copy_sm90", reader.parent).legal if _converts(v.plan, legal_rung(6)))
+    maker = {**origin, "variant": made.name, "config": "copy_sm90", "source_sha": digest(render(made.plan)),
+             "toolchain": toolchain_here()}  # fmt: skip
     ways = [("maker", 1, 25.0)]
     for chunks in (1, 8):
         ways += [("reader", chunks, 200.0 + chunks), ("one stream", chunks, 226.0 + chunks),
@@ -87,7 +102,8 @@ def measurement(reader: Path) -> dict[str, Any]:
     gpu = {"gpu": "GPU", "compute_capability": "9.0", "sms": 132, "memory_bytes": 1, "driver": "1", "torch": "2",
            "cuda": "13", "tvm_ffi": "0", "python": "3.12"}  # fmt: skip
     return {
-        "kind": "contrast", "protocol": 1, "maker": {**origin, "variant": "cast"}, "reader": origin, "seed": 1,
+        "kind": "contrast", "protocol": 2, "maker": maker, "reader": origin, "seed": 1,
+        "judged_by": checking_digest("ladder", ("bias_n", "relu")),
         "asked": {"argument": "a", "mode": "M", "unit": 128, "problem": {"m": 4096, "n": 4096, "k": 4096, "l": 1},
                   "scalars": {"alpha": 1.0}, "chunks": [1, 8]},
         "status": "correct", "diagnosis": "", "checked": {"elements": 1, "ratio": 0.5}, "shared": "", "gpu": gpu,
@@ -121,45 +137,173 @@ def test_two_kernels_on_two_streams_stand_beside_the_steps(cli: Cli, rendered: P
     told = json.loads(cli("ladder", "-o", out, "--json").stdout)["contrast"]
     assert [cut["chunks"] for cut in told["cuts"]] == [1, 8]
     assert told["maker_seconds"] == pytest.approx(26e-6)
-    # Of another source it says nothing, and what is no measurement is named.
-    other = measurement(rendered)
-    other["reader"] = {**other["reader"], "source_sha": "0" * 64}
-    committed.write_text(json.dumps(other) + "\n")
-    assert json.loads(cli("ladder", "-o", out, "--json").stdout)["contrast"] is None
-    committed.write_text(json.dumps({**other, "ways": []}) + "\n")
+    # What is no measurement is named.
+    committed.write_text(json.dumps({**measurement(rendered), "ways": []}) + "\n")
     done = cli("ladder", "-o", out)
     assert done.exit_code == 2
     assert "ladder_sm90.jsonl:1" in done.stderr
 
 
-def test_a_measured_timeline_of_its_own_is_shown(cli: Cli, rendered: Path, tmp_path: Path) -> None:
-    spans = (Span("load", "producer", 4, 0, 500, "ab stage 0", 0), Span("compute", "consumer 0", 0, 500, 900, "ab", 0))
-    for source, count in (("measured", 10), ("modelled", 9)):
-        write_perfetto(rendered / "timeline.json", Trace(0, spans, ()), rendered.name, source)
-        done = cli("ladder", "-o", tmp_path / "out", "--page", tmp_path / "page.html")
-        assert (tmp_path / "page.html").read_text().count("<svg") == count
-        assert ("not shown: it is modelled" in done.stderr) == (source == "modelled")
+#: What was obtained with something else than is at hand: one change each of a measurement, and what is said of it.
+CHANGED: list[tuple[Any, str]] = [
+    (lambda m: m["reader"].update(source_sha="0" * 64), "of its reader, f16-6-persistent.*: it is for source 00000"),
+    (
+        lambda m: m["maker"].update(source_sha="0" * 64),
+        "of its maker, f32.f16-.*: it is for source 000000000000",
+    ),
+    (
+        lambda m: m["maker"].update(cubin_sha="0" * 64),
+        "of its maker, .*: it is for cubin 000000000000",
+    ),
+    (
+        lambda m: m["reader"]["toolchain"].update(cutlass_dsl="1"),
+        "of its reader, .*: it was obtained with cutlass_dsl 1,",
+    ),
+    (lambda m: m["maker"]["toolchain"].update(dsl_libs="1"), "of its maker, .*: it was obtained with dsl_libs 1, now"),
+    (lambda m: m.update(judged_by="0" * 16), "it was judged by code 0000000000000000, which is now"),
+    (lambda m: (m.update(protocol=1), m.pop("judged_by")), "it was obtained with version 1 of the method"),
+    (
+        lambda m: m["asked"]["problem"].update(m=128),
+        "its problem is {.*'m': 128, .*}, which is now",
+    ),
+    (lambda m: m["asked"].update(scalars={"alpha": 2.0}), "its scalars is {'alpha': 2.0}, which is now"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), CHANGED)
+def test_a_contrast_counts_for_what_it_was_obtained_with(
+    cli: Cli, rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, said: str
+) -> None:
+    """Anything else is stale, for the table, the page, the ledger and `ci`."""
+    found = measurement(rendered)
+    maker = tmp_path / "out" / "copy_sm90" / found["maker"]["variant"]
+    built, result = {key: found["maker"][key] for key in ("source_sha", "cubin_sha")}, Folder.result
+    monkeypatch.setattr(Folder, "result", lambda self, method: built if self.path == maker else result(self, method))
+    change(found)
+    write_json(rendered / "contrast.json", found)
+    done = cli("ladder", "-o", tmp_path / "out", "--page", tmp_path / "page.html")
+    assert re.search(f"is stale: .*{said}", done.stderr.replace("\n", " ")), done.stderr
+    assert re.search(f'<p class="stale">stale: .*{said}', html.unescape((tmp_path / "page.html").read_text()))
+    told = json.loads(cli("ladder", "-o", tmp_path / "out", "--json").stdout)
+    assert told["contrast"] is None
+    assert re.search(said, told["stale_contrast"])
+    cli("ledger", "ladder_sm90", "-o", tmp_path / "out")
+    committed = tmp_path / "out" / "ledger" / "contrast" / "ladder_sm90.jsonl"
+    assert not committed.exists()
+    committed.parent.mkdir(parents=True, exist_ok=True)
+    committed.write_text(json.dumps(found) + "\n")
+    (complaint,) = check_beside(exploration_of(tmp_path / "out"))
+    assert (complaint.method, complaint.problem, complaint.fatal) == ("contrast", "stale", False)
+    assert re.search(said, complaint.example)
+    assert "warpwright ladder ladder_sm90 --contrast" in renewal("ladder_sm90", complaint)
+
+
+def exploration_of(out: Path) -> Exploration:
+    exploration = plan("ladder_sm90", out)
+    advance(exploration, ("render",))
+    return exploration
+
+
+SPANS = (Span("load", "producer", 4, 0, 500, "ab stage 0", 0), Span("compute", "consumer 0", 0, 500, 900, "ab", 0))
+
+
+def obtained(variant: Path) -> dict[str, Any]:
+    """As a diagnosis tells it, for a variant as it is rendered."""
+    text, twin = (variant / "kernel.py").read_text(), render(instrumented(legal_rung(6), STAMPED))
+    return {"protocol": 1, "source_sha": digest(text), "cubin_sha": "1" * 64, "twin_sha": digest(twin),
+            "arch": "sm_90a", "toolchain": toolchain_here(), "gpu": {"gpu": "GPU"}}  # fmt: skip
+
+
+def test_a_measured_timeline_of_its_own_is_shown_and_committed(cli: Cli, rendered: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "out", tmp_path / "page.html"
+    more = {"obtained": obtained(rendered), "shared": ""}
+    for source, count in (("modelled", 9), ("measured", 10)):
+        write_perfetto(rendered / "timeline.json", Trace(0, SPANS, ()), rendered.name, source, "", more)
+        done = cli("ladder", "-o", out, "--page", page)
+        assert page.read_text().count("<svg") == count
+        assert ("not shown: " in done.stderr) == (source == "modelled")
+    cli("ledger", "ladder_sm90", "-o", out)
+    committed = out / "ledger" / "timelines" / f"{rendered.name}.json"
+    own = json.loads((rendered / "timeline.json").read_text())  # it is short
+    assert json.loads(committed.read_text()) == shortened(own)
+    assert measured(shortened(own), rendered.name) == measured(own, rendered.name)
+    (rendered / "timeline.json").unlink()
+    cli("ladder", "-o", out, "--page", page)
+    assert page.read_text().count("<svg") == 10
+    assert list(check_beside(exploration_of(out))) == []
+    committed.write_text("{}")
+    (complaint,) = check_beside(exploration_of(out))
+    assert (complaint.method, complaint.problem, complaint.fatal) == ("timeline", "not to be read", True)
+
+
+def test_a_timeline_of_a_shared_gpu_says_so(cli: Cli, rendered: Path, tmp_path: Path) -> None:
+    more = {"obtained": obtained(rendered), "shared": "2 other compute processes seen"}
+    write_perfetto(rendered / "timeline.json", Trace(0, SPANS, ()), rendered.name, "measured", "64x64", more)
+    cli("ladder", "-o", tmp_path / "out", "--page", tmp_path / "page.html")
+    told = "<h3>measured, 64x64 (shared GPU: 2 other compute processes seen)</h3>"
+    assert told in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"source_sha": "0" * 64}, "it is for source 000000000000"),
+        ({"twin_sha": "0" * 64}, "its twin had source 000000000000, which is now"),
+        ({"cubin_sha": "0" * 64}, "it is for cubin 000000000000, the same source now gives 111111111111"),
+        ({"toolchain": {"cutlass_dsl": "1"}}, "it was obtained with cutlass_dsl 1, now"),
+        ({"arch": "sm_100a"}, "it is for sm_100a"),
+        ({"protocol": 7}, "it was obtained with version 7 of the method"),
+        ({"toolchain": None}, "it does not say what it was obtained with"),
+        (None, "it does not say what it was obtained with"),
+    ],
+)
+def test_a_timeline_counts_for_what_it_was_obtained_with(
+    cli: Cli, rendered: Path, tmp_path: Path, change: dict[str, Any] | None, said: str
+) -> None:
+    of = {} if change is None else {**obtained(rendered), **change}
+    write_perfetto(rendered / "timeline.json", Trace(0, SPANS, ()), rendered.name, "measured", "", {"obtained": of})
+    done = cli("ladder", "-o", tmp_path / "out", "--page", tmp_path / "page.html")
+    if said.startswith("it is for cubin"):  # of which a folder that is not built knows nothing
+        assert "stale" not in done.stderr
+    else:
+        assert "left out of account: 1 stale measured timeline; the page says why" in done.stderr
+        page = (tmp_path / "page.html").read_text()
+        assert page.count("<svg") == 9
+        assert f'<p class="stale">measured timeline: stale: {said}' in page
+        cli("ledger", "ladder_sm90", "-o", tmp_path / "out")
+        assert not (tmp_path / "out" / "ledger" / "timelines").exists()
+    committed = tmp_path / "out" / "ledger" / "timelines" / f"{rendered.name}.json"
+    committed.parent.mkdir(parents=True)
+    (rendered / "timeline.json").rename(committed)
+    exploration = exploration_of(tmp_path / "out")
+    for variant in exploration.variants:
+        variant.build = {"source_sha": digest(variant.source), "cubin_sha": "1" * 64}
+    (complaint,) = check_beside(exploration)
+    assert (complaint.method, complaint.problem, complaint.fatal) == ("timeline", "stale", False)
+    assert complaint.example.startswith(said)
+    assert "run.py --only timeline" in renewal("ladder_sm90", complaint)
 
 
 def test_the_nearest_measured_timeline_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One's own, else what one has committed, else what ships; one that is none gives way to the next, with a word."""
-    monkeypatch.setattr(resources, "ledger", lambda: tmp_path / "shipped")
+    monkeypatch.setattr(resources, "ledger", lambda: tmp_path / "shipped" / "ledger")
     places = {
         "own": tmp_path / "out" / "config" / "it-0123" / "timeline.json",
         "committed": tmp_path / "out" / "ledger" / "timelines" / "it-0123.json",
-        "shipped": tmp_path / "shipped" / "timelines" / "it-0123.json",
+        "shipped": tmp_path / "shipped" / "ledger" / "timelines" / "it-0123.json",
     }
-    trace = Trace(0, (Span("load", "producer", 4, 0, 500, "ab stage 0", 0),), ())
     for place, path in places.items():
         path.parent.mkdir(parents=True)
-        write_perfetto(path, trace, "it-0123", "measured", place)
+        write_perfetto(path, Trace(0, SPANS, ()), "it-0123", "measured", place)
+    monkeypatch.setattr(timelines, "_stale", lambda obtained, variant: "")
     variant: Any = SimpleNamespace(name="it-0123", folder=SimpleNamespace(path=places["own"].parent))
     for number, (place, path) in enumerate(places.items()):
-        found = _timeline(variant, tmp_path / "out")
-        assert found is not None
-        assert found.source == f"measured, {place}"
+        found = timelines.known(variant, tmp_path / "out")
+        assert found.measured is not None
+        assert found.measured.source == f"measured, {place}"
+        assert len(found.odd) == (number == 2)
         path.write_text("none") if number % 2 else path.unlink()
-    assert _timeline(variant, tmp_path / "out") is None
+    assert timelines.known(variant, tmp_path / "out").measured is None
 
 
 def test_where_nothing_can_be_measured(

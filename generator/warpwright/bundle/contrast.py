@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from warpwright.bundle.origin import Origin, check_names, check_time
-from warpwright.device.contrast import KIND, PROTOCOL
+from warpwright.bundle.origin import Origin, check_names, check_time, other_build
+from warpwright.device.contrast import KIND, PROTOCOLS
 from warpwright.device.two_streams import MAKER, NARROW, ONE, READER, TWO
 from warpwright.frozen import Frozen
 from warpwright.protocols import LARGEST_RATIO
-from warpwright.record import read_json, write_json
+from warpwright.record import write_json
 from warpwright.record.forms import Count, Error, Finite, Positive, Some, Text
 from warpwright.record.schema import check_form, check_gpu
 from warpwright.record.wrong import SchemaError
@@ -48,6 +48,7 @@ class _Way(Frozen):
 class _Contrast(Frozen):
     kind: Literal["contrast"]
     protocol: int
+    judged_by: str = ""
     maker: Origin
     reader: Origin
     asked: _Asked
@@ -64,8 +65,10 @@ class _Contrast(Frozen):
 def check_contrast(value: Mapping[str, Any]) -> None:
     """Raise SchemaError unless `value` is a measurement as `device.contrast.contrast` returns it."""
     found: _Contrast = check_form(_Contrast, value, "")
-    if found.protocol != PROTOCOL:
-        raise SchemaError("protocol", found.protocol, f"of {KIND} results, {PROTOCOL} can be read here")
+    if found.protocol not in PROTOCOLS:
+        raise SchemaError("protocol", found.protocol, f"of {KIND} results, {PROTOCOLS[-1]} is the newest known here")
+    if bool(found.judged_by) != (found.protocol > 1):
+        raise SchemaError("judged_by", found.judged_by, "it is told since version 2, and since then always")
     check_gpu(value["gpu"], found.reader.arch)
     check_time(found.time)
     for who in ("maker", "reader"):
@@ -90,13 +93,8 @@ def record_contrast(result: Mapping[str, Any], out: Path) -> str:
     check_contrast(result)
     reader = result["reader"]
     folder = out / reader["config"] / reader["variant"]
-    build = read_json(folder / "build.json")
-    if build is None:
-        return f"there is no build of it below {out}; `warpwright build {reader['config']}` first"
-    for key, what in (("source_sha", "source"), ("cubin_sha", "cubin")):
-        if build.get(key) != reader[key]:
-            return f"it is for {what} {reader[key][:12]}, the local build has {str(build.get(key))[:12]}; measure anew"
-    if result["status"] == "not_run":
-        return f"no verdict (not_run): {result['diagnosis']}"
+    why = other_build(folder, reader)
+    if why or result["status"] == "not_run":
+        return why or f"no verdict (not_run): {result['diagnosis']}"
     write_json(folder / FILE, result)
     return ""

@@ -6,14 +6,15 @@ import calendar
 import re
 import time
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from warpwright.frozen import Frozen
+from warpwright.record import read_json
 from warpwright.record.forms import Sha, Text
 from warpwright.record.wrong import SchemaError
 
-__all__ = ["Origin", "check_names", "check_time"]
+__all__ = ["Origin", "check_names", "check_time", "other_build"]
 
 #: Seconds by which the clocks of two machines may be apart.
 _CLOCKS_APART = 86_400
@@ -51,3 +52,14 @@ def check_time(text: str) -> None:
         raise SchemaError("time", text, "it must be a time as 2026-11-29T12:00:00Z")
     if seconds > time.time() + _CLOCKS_APART:
         raise SchemaError("time", text, "it is yet to come, and would count before all that is obtained until then")
+
+
+def other_build(folder: Path, origin: Mapping[str, Any]) -> str:
+    """Say why what was obtained with the build that `origin` names is not for the one in `folder`, "" where it is."""
+    build = read_json(folder / "build.json")
+    if build is None:
+        return f"there is no build of it in {folder.parent}; `warpwright build {origin['config']}` first"
+    for key, what in (("source_sha", "source"), ("cubin_sha", "cubin")):
+        if build.get(key) != origin[key]:
+            return f"it is for {what} {origin[key][:12]}, the local build has {str(build.get(key))[:12]}; measure anew"
+    return ""

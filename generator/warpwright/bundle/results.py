@@ -21,9 +21,11 @@ from typing import Any
 
 from warpwright.bundle.contrast import check_contrast, record_contrast
 from warpwright.bundle.raw import NOT_RUN, check_against, check_header, check_result, is_older
+from warpwright.bundle.timeline import check_timeline, record_timeline
 from warpwright.bundle.weighing import weigh
 from warpwright.canonical import digest
-from warpwright.device.contrast import KIND
+from warpwright.device import contrast
+from warpwright.diagnosis import taken
 from warpwright.errors import UserError
 from warpwright.kinds import not_a_file
 from warpwright.pipeline.standards import standards_of
@@ -39,20 +41,25 @@ __all__ = ["Imported", "import_results", "record_result"]
 #: Bytes of the longest line that is read; genuine ones have some ten thousand.
 _LONGEST = 2**24
 _KEYS = (("source_sha", "source"), ("cubin_sha", "cubin"), ("arch", "arch"))
+#: Lines that are no verdict on a variant: how each kind is checked, and recorded.
+_BESIDE = {
+    contrast.KIND: (check_contrast, record_contrast),
+    taken.KIND: (check_timeline, record_timeline),
+}
 _WAY_OUT = "nothing was imported; copy the file again from where run.py wrote it"
 
 
 @dataclass
 class Imported:
     """What an import did: (config, variant, method, status) per result merged, each refusal in words, notes on what is
-    partial or was damaged and set aside, the configurations that each file had results for, and the measurements of two
-    kernels on two streams, with their places."""
+    partial or was damaged and set aside, the configurations that each file had results for, and contrasts and timelines
+    with their places."""
 
     merged: list[tuple[str, str, str, str]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     configs: dict[Path, set[str]] = field(default_factory=dict)
-    contrasts: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    beside: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -83,13 +90,13 @@ def import_results(paths: Sequence[Path], out_root: Path) -> Imported:
                 imported.refused.append(f"{where}: {named if named.isprintable() else shown(named)}: {home}")
             else:
                 taken.append((path, result, home))
-    for where, measured in imported.contrasts:
-        why = record_contrast(measured, out_root)
+    for where, measured in imported.beside:
+        why = _BESIDE[measured["kind"]][1](measured, out_root)
+        of = measured.get("reader", measured)
         if why:
-            imported.refused.append(f"{where}: {measured['reader']['variant']}: {why}")
+            imported.refused.append(f"{where}: {of['variant']}: {why}")
         else:
-            reader = measured["reader"]
-            imported.merged.append((reader["config"], reader["variant"], KIND, measured["status"]))
+            imported.merged.append((of["config"], of["variant"], measured["kind"], measured["status"]))
     notes: dict[str, str] = {}
     for path, result, home in taken:
         notes |= _merge(result, home, here=False)
@@ -123,9 +130,10 @@ def _read(path: Path, imported: Imported) -> Iterator[tuple[str, dict[str, Any]]
             value = parse_json(text)
             if not isinstance(value, dict):
                 raise ValueError(f"a {type(value).__name__}, not a result")
-            if value.get("kind") == KIND:
-                check_contrast(value)
-                imported.contrasts.append((where, value))
+            kind = value.get("kind")
+            if isinstance(kind, str) and kind in _BESIDE:
+                _BESIDE[kind][0](value)
+                imported.beside.append((where, value))
                 results += 1
                 continue
             if "kind" in value:

@@ -8,12 +8,15 @@ from pathlib import Path
 from warpwright import scratch
 from warpwright.build.builder import TIMEOUT_SECONDS
 from warpwright.build.pool import Pool
+from warpwright.device.marks import STAMPED, instrumented
 from warpwright.device.opening import VARIANTS
 from warpwright.device.variant import LIBRARY, ORIGIN, load_variant
 from warpwright.diagnosis.hung import TWIN
 from warpwright.diagnosis.merge import merged
-from warpwright.diagnosis.twin import build_twin, twin_source
+from warpwright.diagnosis.taken import QUIET
+from warpwright.diagnosis.twin import compile_into, twin_source
 from warpwright.errors import UserError
+from warpwright.families import family
 from warpwright.render import render
 
 __all__ = ["write_twins"]
@@ -31,19 +34,24 @@ def write_twins(folders: Sequence[Path], bundle: Path, on_step: Callable[[], Non
             with Pool(arch, 1, TIMEOUT_SECONDS) as service:
                 for folder in (one for one in folders if load_variant(one).plan.arch == arch):
                     try:
-                        _write_twin(folder, bundle / VARIANTS / folder.name / TWIN, Path(scratched), service)
+                        _write_twins(folder, bundle / VARIANTS / folder.name, Path(scratched), service)
                     except UserError as error:
                         missing[folder.name] = str(error)
                     on_step()
     return missing
 
 
-def _write_twin(folder: Path, target: Path, scratched: Path, service: Pool) -> None:
-    variant = load_variant(folder)
-    source = twin_source(variant.plan)
-    if variant.origin.edited:
-        source = merged(render(variant.plan), (folder / "kernel.py").read_text(encoding="utf-8"), source)
-    twin = build_twin(variant.plan, scratched / folder.name, source, service)
-    target.mkdir(parents=True)
-    for name in ("plan.json", LIBRARY, ORIGIN):
-        (target / name).write_bytes((twin.folder / name).read_bytes())
+def _write_twins(folder: Path, target: Path, scratched: Path, service: Pool) -> None:
+    """The twin that notes where warps are; of a step of a sequence also the one that is stamped, for its timeline."""
+    plan, edited = load_variant(folder).plan, load_variant(folder).origin.edited
+    text = (folder / "kernel.py").read_text(encoding="utf-8") if edited else ""
+    sources = {TWIN: (instrumented(plan), twin_source(plan))}
+    if family(plan.family).step(plan):
+        quiet = instrumented(plan, STAMPED)
+        sources[QUIET] = quiet, render(quiet)
+    for name, (twin, source) in sources.items():
+        built = scratched / folder.name / name
+        compile_into(twin, merged(render(plan), text, source) if edited else source, built, service)
+        (target / name).mkdir(parents=True)
+        for file in ("plan.json", LIBRARY, ORIGIN):
+            (target / name / file).write_bytes((built / file).read_bytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,6 +47,7 @@ def ci(
     from warpwright.canonical import plain
     from warpwright.cli.find import explore
     from warpwright.pipeline.as_written import misspelled
+    from warpwright.pipeline.beside_check import check_beside
     from warpwright.pipeline.checked_in import refuse_committed, refuse_compiled
     from warpwright.pipeline.evidence_check import check
     from warpwright.pipeline.raw_runs import runs_behind
@@ -62,7 +64,8 @@ def ci(
         exploration = explore(config, out, whole=True)
         refuse_committed(exploration.out)
         pipeline.advance(exploration, ("render", "build", "emulate"), Terminal(), jobs)
-        reports.append(check(exploration, ledgers, required, runs))
+        report = check(exploration, ledgers, required, runs)
+        reports.append(replace(report, complaints=(*report.complaints, *check_beside(exploration))))
         names.add(exploration.spec.name)
     abandoned = [] if configs else sorted(set(ledgers) - names)
     strays = [] if configs else _strays(resources.configs(), shipped)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["known_contrast", "measure", "pack", "print_contrast"]
 
 
-def known_contrast(exploration: Exploration) -> Contrast | None:
-    """Return what was measured of the contrast of a configuration's family, None where nothing was."""
-    from warpwright.pipeline.contrast import known, told_of
+def known_contrast(exploration: Exploration) -> tuple[Contrast | None, str]:
+    """Return what was measured of the contrast of a configuration's family, None where nothing was that counts; and why
+    what there is is stale, "" where it is not."""
+    from warpwright.pipeline.contrast import known
     from warpwright.steps import contrast
 
-    told = told_of(exploration)
-    found = known(exploration, told[1]) if told else None
-    return contrast(found) if found else None
+    found = known(exploration)
+    return (contrast(found.result) if found and not found.stale else None), (found.stale if found else "")
 
 
 def measure(exploration: Exploration) -> None:

@@ -70,9 +70,9 @@ def diagnose(
         found = diagnose_plan(plan, name, Path(folder), problem, source, modelled, counters)
     report = found.report
     if trace is not None:
-        write_perfetto(
-            trace, found.trace, name, " on ".join(filter(None, (report.source, report.device))), report.problem
-        )
+        whose = " on ".join(filter(None, (report.source, report.device)))
+        more = {"obtained": report.obtained, "shared": report.shared}
+        write_perfetto(trace, found.trace, name, whose, report.problem, more)
     if picture is not None:
         draw(picture, found.trace, f"{name}, {report.problem}, {report.source}: {report.status}")
     if as_json:

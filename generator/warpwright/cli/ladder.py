@@ -10,21 +10,17 @@ import typer
 
 from warpwright.cli import completion
 from warpwright.cli.app import JsonOption, OutOption, app, file_to_write
-from warpwright.cli.terminal import print_json, print_table, say
+from warpwright.cli.terminal import count, print_json, print_table, say
 from warpwright.errors import UserError
 
 if TYPE_CHECKING:
-    from warpwright.pipeline import Variant
     from warpwright.steps import Row
-    from warpwright.steps.measured import Measured
     from warpwright.steps.table import Time
 
 __all__: list[str] = []
 
 #: What such a page begins with: no other file is overwritten.
 _PAGE = "<!DOCTYPEhtml>"
-#: In a variant's folder: what `warpwright diagnose VARIANT --trace` wrote there on a GPU.
-TIMELINE_FILE = "timeline.json"
 
 
 @app.command()
@@ -67,6 +63,7 @@ def ladder(
     from warpwright.cli.terminal import Terminal
     from warpwright.device.problem import size_text
     from warpwright.families import family, workload
+    from warpwright.pipeline.timelines import known
     from warpwright.record.atomic import write_text
     from warpwright.steps import Shown, table
     from warpwright.steps import page as written
@@ -85,7 +82,7 @@ def ladder(
         return
     if contrast:
         measure(exploration)
-    beside = known_contrast(exploration)
+    beside, stale = known_contrast(exploration)
     told = [step for step in steps if step]
     facts = []
     for (name, variant), step in zip(names(variants).items(), told, strict=True):
@@ -100,37 +97,30 @@ def ladder(
         return size_text(time.problem, modes)
 
     if path:
+        timelines = [known(variant, out) for variant in variants]
+        for why in (f"not shown: {each}" for timeline in timelines for each in timeline.odd):
+            say(why, style="yellow")
         shown = [
-            Shown(row, step.timeline, _timeline(variant, out), variant.source)
-            for row, step, variant in zip(rows, told, variants, strict=True)
+            Shown(row, step.timeline, timeline.measured, variant.source, timeline.stale)
+            for row, step, variant, timeline in zip(rows, told, variants, timelines, strict=True)
         ]
-        write_text(path, written(exploration.spec.purpose, shown, size, format_seconds, beside))
+        write_text(path, written(exploration.spec.purpose, shown, size, format_seconds, beside, stale))
+        left = [name for (name, _, _, _), timeline in zip(facts, timelines, strict=True) if timeline.stale]
+        if left and not as_json:
+            say(
+                f"left out of account: {count(len(left), 'stale measured timeline')}; the page says why", style="yellow"
+            )
     if as_json:
-        print_json({"steps": plain(rows), "contrast": plain(beside)})
+        print_json({"steps": plain(rows), "contrast": plain(beside), "stale_contrast": stale})
         return
     _print(rows, size)
     if beside:
         typer.echo()
         print_contrast(beside)
+    elif stale:
+        say(f"left out of account: what was measured of two kernels on two streams is stale: {stale}", style="yellow")
     if path:
         say(f"{path}: the page; open it in a browser")
-
-
-def _timeline(variant: Variant, out: Path) -> Measured | None:
-    """The measured timeline of a variant: its own, which `diagnose --trace` wrote into its folder, or the committed."""
-    from warpwright import resources
-    from warpwright.record.strict import parse_json
-    from warpwright.steps import measured
-
-    committed = Path("timelines") / f"{variant.name}.json"
-    for path in (variant.folder.path / TIMELINE_FILE, out / "ledger" / committed, resources.ledger() / committed):
-        try:
-            return measured(parse_json(path.read_text(encoding="utf-8")), variant.name)
-        except FileNotFoundError:
-            continue
-        except ValueError as error:  # TimelineError among them, and what is no JSON or no text
-            say(f"{path}: not shown: {error}", style="yellow")
-    return None
 
 
 def _print(rows: list[Row], size: Callable[[Time], str]) -> None:

@@ -26,15 +26,16 @@ def ledger(
     """Renew the committed evidence of a configuration.
 
     Writes out/ledger/NAME.jsonl from the variants' folders, and beside it raw/NAME.jsonl with the GPU runs that its
-    lines rest on, and contrast/NAME.jsonl where `ladder --contrast` has measured something. Only results for exactly
-    the source that CONFIG gives now are taken over; lines that nothing newer replaces stay.
+    lines rest on, contrast/NAME.jsonl where `ladder --contrast` has measured something, and timelines/VARIANT.json of
+    steps of a sequence. Only results for exactly the source that CONFIG gives now are taken over; lines that nothing
+    newer replaces stay.
     Exit code 1 when some legal variant has no valid evidence beyond its plan, or damaged files.
     """
     from warpwright import pipeline
     from warpwright.cli.find import explore
+    from warpwright.pipeline import contrast, timelines
     from warpwright.pipeline.as_written import as_written
     from warpwright.pipeline.committed import line_of
-    from warpwright.pipeline.contrast import commit
     from warpwright.pipeline.raw_runs import merge_runs, own_runs, raw_path, read_runs, write_runs
     from warpwright.record import merge, read_ledger, write_ledger
 
@@ -56,9 +57,11 @@ def ledger(
     current = {variant.name for variant in exploration.legal} if prune else None
     write_runs(raw_path(path), merge_runs(read_runs(raw_path(path)), fresh, current))
     _say_changes(path, before, after, now)
-    beside = commit(exploration)
+    beside = contrast.commit(exploration)
     if beside:
         say(f"{beside}: the measurement of two kernels on two streams")
+    for timeline in timelines.commit(exploration):
+        say(f"{timeline}: a measured timeline")
     without = [variant for variant in exploration.legal if not variant.judgement.valid]
     for variant in without[:3]:
         say(f"{variant.name}: nothing but its plan speaks for it", style="red")

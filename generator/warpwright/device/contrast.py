@@ -9,13 +9,16 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
+from warpwright.device.judged_by import checking_digest, operations_of
 from warpwright.device.supervise import Supervisor
 from warpwright.device.variant import Variant
 
-__all__ = ["CHUNKS", "KIND", "PROTOCOL", "Asked", "contrast", "contrast_of", "lines", "of_bundle"]
+__all__ = ["CHUNKS", "KIND", "PROTOCOL", "PROTOCOLS", "Asked", "contrast", "contrast_of", "lines", "of_bundle"]
 
-#: What a line of results that is one says of itself, and the version of how it is obtained.
-KIND, PROTOCOL = "contrast", 1
+#: What a line of results that is one says of itself; the versions of how it is obtained that can be read, the last of
+#: which is written: since 2 it names what judged.
+KIND, PROTOCOLS = "contrast", (1, 2)
+PROTOCOL = PROTOCOLS[-1]
 #: Numbers of chunks that are tried.
 CHUNKS = (1, 2, 4, 8, 16)
 
@@ -76,6 +79,7 @@ def contrast(
     return {
         "kind": KIND,
         "protocol": PROTOCOL,
+        "judged_by": checking_digest(reader.plan.family, operations_of(reader.plan.kernel)),
         "maker": maker.origin.told(),
         "reader": reader.origin.told(),
         "asked": asdict(asked),

@@ -21,6 +21,7 @@ from warpwright.device.results_file import ResultsFile
 from warpwright.device.summary import summary, timed
 from warpwright.device.supervise import DeviceUnavailableError, Supervisor
 from warpwright.device.variant import Variant
+from warpwright.diagnosis import taken
 from warpwright.diagnosis.hung import with_twin
 from warpwright.errors import UserError, VocabularyError
 
@@ -35,13 +36,13 @@ class _Found:
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     comparisons: list[dict[str, Any]] = field(default_factory=list)
     timings: list[dict[str, Any]] = field(default_factory=list)
-    contrasts: list[dict[str, Any]] = field(default_factory=list)
+    beside: list[dict[str, Any]] = field(default_factory=list)
     complete: bool = True
     lost: str = ""
 
     def right(self) -> bool:
         """Whether everything that was asked for was done and is correct."""
-        results = [*self.verdicts, *self.comparisons, *self.timings, *self.contrasts]
+        results = [*self.verdicts, *self.comparisons, *self.timings, *self.beside]
         return bool(results) and self.complete and not self.lost and all(r["status"] == "correct" for r in results)
 
 
@@ -102,10 +103,12 @@ def _run(bundle: Bundle, options: argparse.Namespace, results: ResultsFile) -> _
                 _bench(variants, supervisor, bundle.bench, options, results, found)
             if bundle.contrast and options.only in (None, KIND):
                 _contrast(bundle, supervisor, options, results, found)
+            if options.only in (None, taken.KIND):
+                _timelines(bundle, supervisor, options, results, found)
         except DeviceUnavailableError as error:
             found.lost = str(error)
             _say_undone(bundle, options, found)
-    if options.only not in ("compare", KIND):
+    if options.only not in ("compare", KIND, taken.KIND):
         for line in (*summary(variants, found.verdicts, found.timings), *timed(variants, found.timings)):
             _say(line)
     return found
@@ -160,7 +163,9 @@ def _at_least(kind: Callable[[str], Any], least: float) -> Callable[[str], Any]:
 
 def _parser(root: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="run.py", description=__doc__)
-    parser.add_argument("--only", choices=("validate", "compare", "bench", KIND), help="one of these (default: all)")
+    parser.add_argument(
+        "--only", choices=("validate", "compare", "bench", KIND, taken.KIND), help="one of these (default: all)"
+    )
     parser.add_argument("--variants", default="*", metavar="GLOB", help="variants by name (default: all)")
     out = root / RESULTS
     parser.add_argument("--out", type=Path, default=out, help="results, appended (default: %(default)s)")
@@ -271,5 +276,18 @@ def _contrast(bundle: Bundle, supervisor: Supervisor, options: Any, results: Res
     result = contrast_of(bundle.contrast, bundle.variants, supervisor, options.rounds, options.seed)
     if result is not None:  # else others were asked for
         results.add(result)
-        found.contrasts.append(result)
+        found.beside.append(result)
         _say("\n".join(lines(result)))
+
+
+def _timelines(bundle: Bundle, supervisor: Supervisor, options: Any, results: ResultsFile, found: _Found) -> None:
+    problems = bundle.bench.get("problems", ())
+    ready = taken.ready(bundle.variants, problems)
+    if options.only and not ready:
+        raise UnusableError("no twins for timelines are in it: `warpwright bundle ... --twins` packs them for steps")
+    for number, result in enumerate(taken.timelines(ready, problems, supervisor), 1):
+        results.add(result)
+        found.beside.append(result)
+        cost = f", the twin takes {result['cost']:.2f} x as long" if result["cost"] else ""
+        told = f"{result['status']}{cost} {result['diagnosis'][:300]}".rstrip()
+        _say(f"[{number}/{len(ready)}] {result['variant']}: timeline {told}")

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from warpwright.build.builder import TIMEOUT_SECONDS
 from warpwright.build.pool import Pool
-from warpwright.canonical import plain
+from warpwright.canonical import digest, plain
 from warpwright.device.marks import STAMPED, instrumented
+from warpwright.device.variant import load_variant
+from warpwright.diagnosis import obtained
 from warpwright.diagnosis.measured import diagnose_measured
 from warpwright.diagnosis.merge import merged
 from warpwright.diagnosis.modelled import diagnose_modelled, extents
 from warpwright.diagnosis.profiled import find_profiler, profiled
 from warpwright.diagnosis.report import Report
 from warpwright.diagnosis.spans import Trace, trace_of
-from warpwright.diagnosis.twin import build_twin, compile_into, twin_source
+from warpwright.diagnosis.twin import Twin, build_twin, compile_into, twin_source
 from warpwright.families import family, workload
 from warpwright.pipeline import on_gpu
+from warpwright.pipeline.standards import standards_of
 from warpwright.plan.prediction import extents_of
 from warpwright.plan.types import Plan
 from warpwright.render import render
@@ -55,6 +59,7 @@ def diagnose_plan(
     twin = build_twin(plan, folder / name, source)
     if modelled or not on_gpu.at_hand():
         report, run = diagnose_modelled(twin, name, problem)
+        report = replace(report, obtained=_modelled(plan, edited or render(plan), twin))
         return Diagnosis(report, trace_of(plan.main, run.marks))
     first, _ = diagnose_modelled(twin, name)  # small, and whatever it shows is known before the GPU is touched
     sizes, original, quiet = _sizes(plan, problem), render(plan), instrumented(plan, STAMPED)
@@ -71,6 +76,13 @@ def diagnose_plan(
     verdict = f", {first.figures.verdict}" if first.figures else ""
     text = f"the emulator, on its case {first.problem}, calls the twin {_CALLED[first.status]}{verdict}"
     return Diagnosis(replace(report, remarks=(*report.remarks, text)), trace)
+
+
+def _modelled(plan: Plan, source: str, twin: Twin) -> dict[str, Any]:
+    """What a report of the emulator was obtained with. The kernel itself was not compiled."""
+    origin, of = load_variant(twin.folder).origin, {"family": plan.family, "kernel": plan.kernel}
+    kernel = replace(origin, source_sha=digest(source), cubin_sha="")
+    return obtained.told(kernel, origin.source_sha, judged_by=standards_of(of)["emulated"].code)
 
 
 def counted(report: Report, plan: Plan, kernel: Path, sizes: tuple[tuple[str, int], ...]) -> Report:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import numpy as np
 
 from warpwright.device.marks import Marks, layout_of
 from warpwright.device.supervise import Outcome, Supervisor
+from warpwright.device.variant import load_variant
 from warpwright.device.watch import UNSET
+from warpwright.diagnosis import obtained
 from warpwright.diagnosis.figures import figures_of
 from warpwright.diagnosis.hang import hang_of
 from warpwright.diagnosis.report import Report
@@ -54,7 +57,11 @@ def diagnose_measured(
         outcome = supervisor.request(request)
     finally:
         supervisor.silence = silence
-    return report_of(plan, name, "x".join(str(extent) for _, extent in sizes), outcome, device)
+    report, trace = report_of(plan, name, "x".join(str(extent) for _, extent in sizes), outcome, device)
+    if quiet and plain:
+        kernel, twin = load_variant(plain).origin, load_variant(quiet).origin
+        report = replace(report, obtained=obtained.told(kernel, twin.source_sha, gpu=dict(device)))
+    return report, trace
 
 
 def _path(folder: Path | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ class Report:
     found: what else was found, in words. slowdown: how many times as long as its kernel the twin takes, where both were
     timed. counters: of Nsight Compute, of the kernel itself. shared: why others may have been on the GPU, "" where
     nobody was: the twin and its kernel, timed one after the other, then compare with nothing, and loads take longer.
+    obtained: what it was obtained with (`obtained.py`), {} where that is not known.
     """
 
     variant: str
@@ -39,6 +40,7 @@ class Report:
     slowdown: float | None = None
     counters: Counters | None = None
     shared: str = ""
+    obtained: Mapping[str, Any] = field(default_factory=dict)
 
     def lines(self) -> Iterator[str]:
         """The report as text, a line each."""

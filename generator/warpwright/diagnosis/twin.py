@@ -19,6 +19,7 @@ from warpwright.device.variant import LIBRARY, ORIGIN, PLAN_SHA, Origin
 from warpwright.emulate.variant import harness
 from warpwright.errors import UserError
 from warpwright.families import target
+from warpwright.pipeline.judging import toolchain_here
 from warpwright.plan.types import Plan
 from warpwright.render import render
 from warpwright.sealed import seal, sha256
@@ -73,7 +74,7 @@ def compile_into(plan: Plan, text: str, folder: Path, service: Pool | None = Non
         cubin_sha=sha256(compiled.files["kernel.cubin"]),
         library_sha=sha256(compiled.files[LIBRARY]),
         arch=plan.arch,
-        toolchain={},
+        toolchain=toolchain_here(),
     )
     told = seal(canonical_json({**origin.told(), PLAN_SHA: digest(json.loads(stored))}))
     more = {"kernel.py": text, "plan.json": seal(stored), ORIGIN: told}

@@ -132,6 +132,13 @@ def renewal(config: str, complaint: Complaint) -> str:
     method, keep = complaint.method, f"warpwright ledger {config}"
     if complaint.problem == _NO_VARIANT:
         return f"{keep} --prune, if the configuration is meant to have lost these"
+    if method == "contrast":
+        return f"warpwright ladder {config} --contrast (--to DIR packs it for another GPU host) && {keep}"
+    if method == "timeline":
+        return (
+            f"warpwright bundle {config} --to BUNDLE --twins; on a GPU host: python3 BUNDLE/run.py --only timeline; "
+            f"then: warpwright import RESULTS && {keep}"
+        )
     if method in ("compared", "gpu-validated", "benchmarked"):
         cases = " --cases" if method == "compared" else ""
         return (

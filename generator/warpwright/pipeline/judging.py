@@ -20,7 +20,17 @@ from warpwright.record import Folder, Judgement, LedgerLine, Subject, judge, rea
 if TYPE_CHECKING:
     from warpwright.plan.types import Plan
 
-__all__ = ["HEAD", "Lines", "judge_all", "judge_folder", "ledger_files", "ledger_lines", "ledgers", "subject_of"]
+__all__ = [
+    "HEAD",
+    "Lines",
+    "judge_all",
+    "judge_folder",
+    "ledger_files",
+    "ledger_lines",
+    "ledgers",
+    "subject_of",
+    "toolchain_here",
+]
 
 #: Hex digits of an identity that a folder's name has.
 HEAD = 8
@@ -75,14 +85,14 @@ def judge_folder(folder: Folder, lines: Lines) -> Judgement:
 def _subject(source: str, plan: Mapping[str, Any], build: Mapping[str, Any]) -> Subject:
     source_sha = digest(source)
     cubin_sha = build.get("cubin_sha", "") if build.get("source_sha") == source_sha else ""
-    return Subject(source_sha, str(plan.get("arch")), _toolchain(), cubin_sha, standards_of(plan))
+    return Subject(source_sha, str(plan.get("arch")), toolchain_here(), cubin_sha, standards_of(plan))
 
 
 def _names(plan: Plan) -> dict[str, Any]:
     return {"family": plan.family, "kernel": plan.kernel}
 
 
-def _toolchain() -> dict[str, str]:
+def toolchain_here() -> dict[str, str]:
     """Return the toolchain at hand, {} where it is incomplete: results are then judged by source and arch alone."""
     from warpwright.build.toolchain import ToolchainError, current
 

@@ -6,7 +6,7 @@ Loads are shown by stage, and of each role that computes its first warp alone: t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from warpwright.plan.step import Span
@@ -22,10 +22,12 @@ class TimelineError(ValueError):
 
 @dataclass(frozen=True)
 class Measured:
-    """Spans in clocks of an SM, and where they are from, in words."""
+    """Spans in clocks of an SM, where they are from, in words, and what they were obtained with, {} where that is not
+    told."""
 
     spans: tuple[Span, ...]
     source: str
+    obtained: Mapping[str, Any] = field(default_factory=dict)
 
 
 def measured(trace: Any, variant: str) -> Measured:
@@ -63,7 +65,13 @@ def measured(trace: Any, variant: str) -> Measured:
         raise TimelineError("nothing was loaded, computed or stored in it")
     told = unit.partition("(")[2].rstrip(")") or unit
     problem = f", {other['problem']}" if other.get("problem") else ""
-    return Measured(tuple(sorted(spans, key=lambda span: span.start)), f"{told}{problem}")
+    shared = f" (shared GPU: {other['shared']})" if other.get("shared") else ""
+    obtained = other.get("obtained")
+    return Measured(
+        tuple(sorted(spans, key=lambda span: span.start)),
+        f"{told}{problem}{shared}",
+        obtained if isinstance(obtained, dict) else {},
+    )
 
 
 def stretch(spans: tuple[Span, ...], clocks: float) -> tuple[Span, ...]:

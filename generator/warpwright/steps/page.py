@@ -20,12 +20,14 @@ __all__ = ["Shown", "page"]
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page has of a step: its row, the modelled timeline, the measured one where there is one, the source."""
+    """What a page has of a step: its row, the modelled timeline, the measured one where there is one, the source; and
+    why what was measured is stale, "" where it is not."""
 
     row: Row
     modelled: Sequence[Span]
     measured: Measured | None
     source: str
+    stale: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class _Step:
     pictures: Sequence[tuple[str, Picture]]
     lines: Sequence[Line]
     source: str
+    stale: str
 
 
 def page(
@@ -42,14 +45,15 @@ def page(
     size: Callable[[Time], str],
     time: Callable[[float], str],
     beside: Contrast | None = None,
+    stale: str = "",
 ) -> str:
     """Return the page as HTML. size: a problem's extents in words; time: seconds in words; beside: the same work as two
-    kernels, where that was measured."""
+    kernels, where that was measured; stale: why that no longer counts, "" where it does."""
     clocks = longest([step.modelled for step in shown])
     steps = []
     for before, step in zip([None, *shown], shown, strict=False):
         lines = difference(before.source, step.source) if before else []
-        steps.append(_Step(step.row, _pictures(step, clocks), lines, step.source))
+        steps.append(_Step(step.row, _pictures(step, clocks), lines, step.source, step.stale))
     environment = Environment(
         loader=FileSystemLoader(templates()),
         undefined=StrictUndefined,
@@ -61,9 +65,8 @@ def page(
     origins = " and ".join(dict.fromkeys(step.row.measured.where for step in shown if step.row.measured))
     sizes = " and ".join(dict.fromkeys(size(step.row.measured or step.row.predicted) for step in shown))
     template = environment.get_template("pages/steps.html.j2")
-    return template.render(
-        title=title, steps=steps, changed=changed, sizes=sizes, origins=origins, time=time, beside=beside
-    )
+    told = {"sizes": sizes, "origins": origins, "beside": beside, "stale": stale}
+    return template.render(title=title, steps=steps, changed=changed, time=time, **told)
 
 
 def _pictures(step: Shown, clocks: float) -> list[tuple[str, Picture]]:
