@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import functools
+import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -31,3 +34,26 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]), prepend=os.pathsep)
         patch.setenv("WARPWRIGHT_CACHE", str(shared / "warpwright-cache"))
         yield
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mapping[str, Path]]:
+    """Builds the small kernels of a family, once for all workers: folders by form, to be left as they are."""
+    base = tmp_path_factory.getbasetemp()
+    top = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "small-kernels"
+    top.mkdir(exist_ok=True)
+
+    @functools.cache
+    def built(family: str) -> Mapping[str, Path]:
+        from tests import small as kernels  # not before they are needed
+
+        with (top / f"{family}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            done = top / f"{family}.json"
+            if not done.exists():
+                (top / family).mkdir()
+                folders = kernels.built(family, top / family)
+                done.write_text(json.dumps({form: str(folder) for form, folder in folders.items()}))
+            return {form: Path(folder) for form, folder in json.loads(done.read_text()).items()}
+
+    return built

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,28 +12,6 @@ from tests.emulate.planting import Planter, planter
 from warpwright import pipeline, resources
 from warpwright.plan import plan as plan_point
 from warpwright.plan.types import Plan
-
-#: A kernel in a cluster of two, and one whose epilogue reads C.
-SMALL = """\
-version: 1
-name: small
-purpose: Kernels for tests of the emulator.
-kernel:
-  family: gemm
-  arch: sm_90a
-  a: {dtype: f16, major: k}
-  b: {dtype: f16, major: k}
-  d: {dtype: f16, major: n}
-design:
-  tile: {m: 64, n: 32, k: 64}
-  consumer_warps: 4
-  stages: 3
-sweep:
-  - design.cluster: [{m: 2, n: 1}]
-  - kernel.epilogue: [[alpha, beta_c]]
-    kernel.c: [{dtype: f16, major: n}]
-    design.cluster: [{m: 1, n: 1}]
-"""
 
 
 @pytest.fixture(scope="session")
@@ -52,12 +30,8 @@ def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planter]:
 
 
 @pytest.fixture(scope="session")
-def _built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    top = tmp_path_factory.mktemp("emulated")
-    (top / "small.yaml").write_text(SMALL)
-    exploration = pipeline.plan(str(top / "small.yaml"), top / "out")
-    pipeline.advance(exploration, ("render", "build"))
-    return [variant.folder.path for variant in exploration.legal]
+def _built(small: Callable[[str], Mapping[str, Path]]) -> list[Path]:
+    return list(small("gemm").values())
 
 
 @pytest.fixture

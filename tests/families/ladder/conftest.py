@@ -1,40 +1,18 @@
-"""Small rungs of one role, built once for all tests of a worker."""
+"""The small rungs of one role."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from warpwright import pipeline
-
-SMALL = """\
-version: 1
-name: small
-purpose: Kernels for tests of the ladder.
-kernel: {family: ladder, arch: sm_90a}
-design:
-  tile: {m: 64, n: 32, k: 32}
-sweep:
-  - design.rung: [1, 2, 3]
-  - design.rung: [4]
-    design.stages: [3]
-"""
+from tests.families.ladder.small import FORMS
 
 
-@pytest.fixture(scope="session")
-def _built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    top = tmp_path_factory.mktemp("rungs")
-    (top / "small.yaml").write_text(SMALL)
-    exploration = pipeline.plan(str(top / "small.yaml"), top / "out")
-    pipeline.advance(exploration, ("render", "build"))
-    assert [variant.status for variant in exploration.variants] == ["correct"] * 4
-    return [variant.folder.path for variant in exploration.legal]
-
-
-@pytest.fixture(params=[1, 2, 3, 4])
-def built(request: pytest.FixtureRequest, _built: list[Path], tmp_path: Path) -> Path:
+@pytest.fixture(params=FORMS)
+def built(request: pytest.FixtureRequest, small: Callable[[str], Mapping[str, Path]], tmp_path: Path) -> Path:
     """The folder of a built rung, to be spoilt."""
-    source = _built[request.param - 1]
+    source = small("ladder")[request.param]
     return Path(shutil.copytree(source, tmp_path / "out" / "small" / source.name))

@@ -1,0 +1,18 @@
+"""A file of small rungs of one role."""
+
+__all__ = ["FILE", "FORMS"]
+
+FILE = """\
+version: 1
+name: small
+purpose: Kernels for tests of the ladder.
+kernel: {family: ladder, arch: sm_90a}
+design:
+  tile: {m: 64, n: 32, k: 32}
+sweep:
+  - design.rung: [1, 2, 3]
+  - design.rung: [4]
+    design.stages: [3]
+"""
+#: Its points, in order.
+FORMS = ("serial", "grid", "tma", "ring")

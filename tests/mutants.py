@@ -1,0 +1,48 @@
+"""Mutants of small kernels: `make test` tries one of each kind on each form of a family, `make attack` all of them.
+
+A mutant that no case catches says that a fault in its place would not be caught either. Alike ones are caught alike:
+what a run of the tests must show is that no kind has stopped to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tests.small import FORMS
+from warpwright.emulate.mutants.edits import Mutant
+from warpwright.emulate.mutants.trials import read_reasons, trials
+from warpwright.emulate.variant.harness import Subject
+
+__all__ = ["TRIED", "kind", "missed", "reasons", "share"]
+
+#: Of each family the forms whose mutants are tried. Of the ladder threads that load, and a ring: its first rung and its
+#: third have nothing that these have not.
+TRIED: Mapping[str, Sequence[str]] = FORMS | {"gemm": ("cooperative",), "ladder": ("grid", "ring")}
+
+_HERE = Path(__file__).parent
+
+
+def kind(mutant: Mutant) -> str:
+    """What is altered, of which instruction: a mutant's name without the count of its place."""
+    return mutant.name.partition(" #")[0]
+
+
+def share(listed: Iterable[Mutant], survivors: Iterable[str], turn: int) -> list[Mutant]:
+    """Return one mutant of each kind that is no survivor: of kinds with several, others for each `turn`."""
+    of_kind: dict[str, list[Mutant]] = {}
+    for mutant in listed:
+        if mutant.name not in survivors:
+            of_kind.setdefault(kind(mutant), []).append(mutant)
+    return [alike[turn % len(alike)] for alike in of_kind.values()]
+
+
+def reasons(family: str, label: str) -> Mapping[str, str]:
+    """Why those mutants of a kernel survive that do."""
+    top = _HERE / "emulate" if family == "gemm" else _HERE / "families" / family
+    return read_reasons(top / "mutants", label)
+
+
+def missed(subject: Subject, chosen: Sequence[Mutant]) -> list[str]:
+    """The names of those mutants that no case catches."""
+    return [trial.mutant.name for trial in trials(subject, list(chosen)) if trial.survived]
