@@ -250,10 +250,10 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor):
 
             variance = row_sum(squares, sums[None, 1], warp, ROW_BARRIER_ID) * inverse
             scale = cute.math.rsqrt(variance + EPS, fastmath=True)
+            state = first.clone()
             if chunks > 0:
                 weight_chunk = vectors_of(chunk_of(weight.iterator, 0), weight_vectors, thread, ROW_THREADS)
                 load(weight_chunk, weight_vectors, thread, ROW_THREADS, whole)
-            state = first.clone()
             for chunk in cutlass.range(chunks, unroll=1):
                 rest = whole - chunk * CHUNK
                 load(x_smem[None, thread, None, state.index], x_vectors, thread, ROW_THREADS, rest)
