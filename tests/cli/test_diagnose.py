@@ -72,7 +72,7 @@ def test_an_edited_kernel_that_hangs_is_1_and_says_why(cli: Cli, config: Path, o
 
 def test_a_line_that_is_edited_where_a_mark_is(cli: Cli, config: Path, out: Path) -> None:
     folder = folders_in(out / "small")[0]
-    edited(folder, "    d_mnl: cute.Tensor,\n    clusters", "    d_mnl: cute.Tensor, clusters")
+    edited(folder, "    d_mnl: cute.Tensor,\n    tiles_mnl", "    d_mnl: cute.Tensor, tiles_mnl")
     result = cli("diagnose", folder.path.name, "-o", out)
     assert result.exit_code in (1, 2)
     assert "Traceback" not in result.stderr
