@@ -37,7 +37,7 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mapping[str, Path]]:
+def small_kernels(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mapping[str, Path]]:
     """Builds the small kernels of a family, once for all workers: folders by form, to be left as they are."""
     base = tmp_path_factory.getbasetemp()
     top = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "small-kernels"

@@ -25,9 +25,9 @@ EACH = [(family, form, turn) for family, forms in TRIED.items() for turn, form i
 @pytest.mark.slow
 @pytest.mark.parametrize(("family", "form", "turn"), EACH)
 def test_a_mutant_of_each_kind_is_caught(
-    family: str, form: str, turn: int, small: Callable[[str], Mapping[str, Path]]
+    family: str, form: str, turn: int, small_kernels: Callable[[str], Mapping[str, Path]]
 ) -> None:
-    subject = harness.load(small(family)[form])
+    subject = harness.load(small_kernels(family)[form])
     listed, survive = mutants_of(subject), reasons(family, subject.plan.label)
     assert set(survive) <= {mutant.name for mutant in listed}
     chosen = share(listed, survive, turn)
@@ -54,7 +54,7 @@ def test_one_of_each_kind_is_chosen_and_another_in_each_turn() -> None:
 
 
 @pytest.mark.slow
-def test_every_kind_that_the_emulator_knows_is_tried(small: Callable[[str], Mapping[str, Path]]) -> None:
+def test_every_kind_that_the_emulator_knows_is_tried(small_kernels: Callable[[str], Mapping[str, Path]]) -> None:
     """A new one, wherever it is written, that no small kernel has is none that `make test` tries."""
     written = {words for path in Path(emulate.__file__).parent.rglob("*.py") for words in kinds_in(path)}
     assert len(written) > 10
@@ -62,7 +62,7 @@ def test_every_kind_that_the_emulator_knows_is_tried(small: Callable[[str], Mapp
         kind(mutant)
         for family, forms in TRIED.items()
         for turn, form in enumerate(forms)
-        for subject in [harness.load(small(family)[form])]
+        for subject in [harness.load(small_kernels(family)[form])]
         for mutant in share(mutants_of(subject), reasons(family, subject.plan.label), turn)
     }
     untried = {words for words in written if not any(re.match(words, one) for one in tried)}

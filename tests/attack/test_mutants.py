@@ -14,7 +14,7 @@ from warpwright.emulate.variant import harness
 
 @pytest.mark.parametrize(("family", "form"), [(family, form) for family, forms in TRIED.items() for form in forms])
 def test_each_mutant_is_caught_or_has_a_reason_not_to_be(
-    family: str, form: str, small: Callable[[str], Mapping[str, Path]]
+    family: str, form: str, small_kernels: Callable[[str], Mapping[str, Path]]
 ) -> None:
-    subject = harness.load(small(family)[form])
+    subject = harness.load(small_kernels(family)[form])
     assert sorted(missed(subject, mutants_of(subject))) == sorted(reasons(family, subject.plan.label))

@@ -30,8 +30,8 @@ def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planter]:
 
 
 @pytest.fixture(scope="session")
-def _built(small: Callable[[str], Mapping[str, Path]]) -> list[Path]:
-    return list(small("gemm").values())
+def _built(small_kernels: Callable[[str], Mapping[str, Path]]) -> list[Path]:
+    return list(small_kernels("gemm").values())
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.families.ladder.small import FORMS
 
 
 @pytest.fixture(params=FORMS)
-def built(request: pytest.FixtureRequest, small: Callable[[str], Mapping[str, Path]], tmp_path: Path) -> Path:
+def built(request: pytest.FixtureRequest, small_kernels: Callable[[str], Mapping[str, Path]], tmp_path: Path) -> Path:
     """The folder of a built rung, to be spoilt."""
-    source = small("ladder")[request.param]
+    source = small_kernels("ladder")[request.param]
     return Path(shutil.copytree(source, tmp_path / "out" / "small" / source.name))

@@ -12,8 +12,8 @@ from tests.families.norm_act.points import SMALL
 
 
 @pytest.fixture
-def all_built(small: Callable[[str], Mapping[str, Path]]) -> Mapping[str, Path]:
-    return small("norm_act")
+def all_built(small_kernels: Callable[[str], Mapping[str, Path]]) -> Mapping[str, Path]:
+    return small_kernels("norm_act")
 
 
 @pytest.fixture(params=SMALL)

@@ -12,14 +12,14 @@ from tests.families.sgemm.small import FORMS
 
 
 @pytest.fixture(params=FORMS)
-def built(request: pytest.FixtureRequest, small: Callable[[str], Mapping[str, Path]], tmp_path: Path) -> Path:
+def built(request: pytest.FixtureRequest, small_kernels: Callable[[str], Mapping[str, Path]], tmp_path: Path) -> Path:
     """The folder of a built SGEMM, to be spoilt."""
-    source = small("sgemm")[request.param]
+    source = small_kernels("sgemm")[request.param]
     return Path(shutil.copytree(source, tmp_path / "out" / "small" / source.name))
 
 
 @pytest.fixture
-def specialised(small: Callable[[str], Mapping[str, Path]], tmp_path: Path) -> Path:
+def specialised(small_kernels: Callable[[str], Mapping[str, Path]], tmp_path: Path) -> Path:
     """That with a producer, of M- and N-major operands."""
-    source = small("sgemm")["specialised"]
+    source = small_kernels("sgemm")["specialised"]
     return Path(shutil.copytree(source, tmp_path / "out" / "small" / source.name))
