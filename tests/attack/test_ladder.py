@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.families.ladder.conftest import SMALL
-from warpwright import pipeline
 from warpwright.device.problem import Case
 from warpwright.emulate.variant import harness
 from warpwright.families.products.problems import multiplication
@@ -18,13 +16,9 @@ PROBLEMS = 250
 FILLS: Sequence[str] = ("integer", "integer", "normal", "nonfinite", "extreme")
 
 
-@pytest.fixture(scope="module")
-def subjects(tmp_path_factory: pytest.TempPathFactory) -> list[harness.Subject]:
-    top = tmp_path_factory.mktemp("rungs")
-    (top / "small.yaml").write_text(SMALL)
-    exploration = pipeline.plan(str(top / "small.yaml"), top / "out")
-    pipeline.advance(exploration, ("render", "build"))
-    return [harness.load(Path(variant.folder.path)) for variant in exploration.legal]
+@pytest.fixture
+def subjects(small: Callable[[str], Mapping[str, Path]]) -> list[harness.Subject]:
+    return [harness.load(folder) for folder in small("ladder").values()]
 
 
 def random_case(pick: random.Random, number: int) -> Case:
