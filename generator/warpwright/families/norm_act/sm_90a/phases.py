@@ -20,6 +20,8 @@ __all__ = ["phases"]
 
 #: CTAs on an SM, of which the fastest that fits is what a kernel without specialised warps is taken for.
 _CTAS = (1, 2, 3, 4, 5, 6, 8)
+#: CTAs that share a row.
+_SHARED = (1, 2, 4, 8)
 #: Rows of a group: where it has more than one, they are all on their way at once.
 _ROWS = (1, 2, 3, 4)
 
@@ -92,34 +94,38 @@ def _held(plan: Plan) -> int:
     return -(-chunk(plan) // (LANES * d.warps_per_row))
 
 
-def _point(plan: Plan, row_warps: int, ctas: int, rows: int, scales: str) -> Point:
+def _points(plan: Plan) -> Iterator[Point]:
     """The same kernel where all warps do everything: persistent CTAs, whose groups have their next row on its way; or
-    CTAs of a few rows for each group that come at once."""
+    CTAs of a few rows for each group that come at once, of which several may share rows."""
     d: NormDesign = plan.design
-    design = {
-        "specialise": "none",
-        "columns": d.columns,
-        "warps_per_row": row_warps,
-        "groups": 1 if d.long else max(1, WARPGROUP // row_warps),
-        "rows_per_group": rows,
-        "persistent": rows == 1,
-        "row": d.row,
-        "ctas_per_sm": ctas,
-        "scales": scales,
-        "access_bytes": d.access_bytes,
-    }
-    kernel = {name: value for name, value in plan.kernel.items() if name in Kernel.model_fields}
-    return Point(plan.family, plan.arch, Kernel.model_validate(kernel), Design.model_validate(design))
+    kernel = Kernel.model_validate({name: plan.kernel[name] for name in plan.kernel if name in Kernel.model_fields})
+    for shared, ctas, rows, scales in product(_SHARED, _CTAS, _ROWS, ("registers", "shared")):
+        least = max(1, d.warps_per_row // shared)
+        for row_warps in (least, 2 * least):
+            design = {
+                "specialise": "none",
+                "columns": d.columns,
+                "warps_per_row": row_warps,
+                "groups": 1 if d.long or shared > 1 else max(1, WARPGROUP // row_warps),
+                "ctas_per_row": shared,
+                "rows_per_group": rows,
+                "persistent": rows == 1,
+                "row": d.row if shared == 1 else "registers",
+                "ctas_per_sm": ctas,
+                "scales": scales,
+                "access_bytes": d.access_bytes,
+            }
+            yield Point(plan.family, plan.arch, kernel, Design.model_validate(design))
 
 
 def _without(plan: Plan, extents: Mapping[str, int], device: Device) -> Iterator[Way]:
     """The fastest legal one, if there is any: as many warps have a row, or twice as many."""
     found = []
-    row_warps = plan.design.warps_per_row
-    for warps, ctas, rows, scales in product((row_warps, 2 * row_warps), _CTAS, _ROWS, ("registers", "shared")):
-        other = plan_of(_point(plan, warps, ctas, rows, scales))
+    for point in _points(plan):
+        other = plan_of(point)
         if other.legal:
             seconds = prediction.predict(other, extents, device).seconds
+            ctas, rows = other.design.ctas_per_sm, other.design.rows_per_group
             found.append(Way(max(2, rows), seconds, ctas, other.main.shared_bytes))
     if found:
         yield min(found, key=lambda way: way.seconds)

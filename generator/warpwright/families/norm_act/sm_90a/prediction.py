@@ -41,8 +41,8 @@ PRODUCED, PRODUCED_ELEMENT = 0.3e-6, 0.01e-6
 ONCE, ALONE = 0.3e-6, 1.2e-6
 #: The latter until the first of several rows has come by a bulk copy.
 ALONE_AHEAD = 3.0e-6
-#: Seconds until the sums of all CTAs of a cluster have come.
-EXCHANGED = 1.0e-6
+#: Seconds for each CTA of a cluster, until all have told what they sum; they also begin together.
+EXCHANGED = 0.08e-6
 #: Seconds of a step of a walk over a long row, chunk by chunk, for which its warps wait; and where they load as well.
 STEP, STEP_OWN = 0.3e-6, 0.5e-6
 #: Seconds in which one thread waits for a stage and issues the bulk copy of a row.
@@ -129,7 +129,7 @@ def _times(plan: Plan, n: int, moved: int, sharing: int, rounds: int, device: De
             steps * (STEP if d.specialise == "tma" else STEP_OWN) if long else ROW_ELEMENT * lane + ROW_WARP * row_warps
         )
         own += ROW_AHEAD if d.ahead else 0.0 if long else ROW
-        own += EXCHANGED if d.ctas_per_row > 1 else 0.0
+        own += EXCHANGED * d.ctas_per_row if d.ctas_per_row > 1 else 0.0
         found["groups"] = (own + others) / groups
         if not d.persistent:
             alone = ALONE_AHEAD if d.ahead else ALONE
