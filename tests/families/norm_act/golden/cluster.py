@@ -186,7 +186,7 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, bias: cute.Tensor, y: c
     # The CTAs of a cluster share rows. This one has CHUNK columns from here on; or less, or none, where a row ends
     # before.
     rank = cute.arch.block_idx_in_cluster()
-    inverse = 1.0 / Float32(columns)
+    columns_of_row = columns
     first_column = cute.assume(rank * CHUNK, divby=VECTOR)
     columns = cutlass.max(cutlass.min(columns - first_column, CHUNK), 0)
     x = cute.domain_offset((0, first_column), x)
@@ -214,9 +214,7 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, bias: cute.Tensor, y: c
     if thread == 0:
         for i in cutlass.range_constexpr(ROWS):
             cute.arch.mbarrier_init(row_full + i, 1)
-        for i in cutlass.range_constexpr(ROWS):
             cute.arch.mbarrier_init(row_told + i, 1)
-            cute.arch.mbarrier_arrive_and_expect_tx(row_told + i, ROW_PARTS * TOLD_BYTES)
         cute.arch.mbarrier_init_fence()
         row_bytes = whole * X_BYTES
         for i in cutlass.range(mine, unroll=1):
@@ -226,7 +224,10 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, bias: cute.Tensor, y: c
                 x_place = x_smem[None, None, None, i].iterator
                 x_row = cute.domain_offset((first_row + i, 0), x).iterator
                 primitives.cp_async_bulk_shared_cluster_global(x_place, x_row, full, row_bytes)
+        for i in cutlass.range_constexpr(ROWS):
+            cute.arch.mbarrier_arrive_and_expect_tx(row_told + i, ROW_PARTS * TOLD_BYTES)
     cute.arch.cluster_arrive_relaxed()
+    inverse = 1.0 / Float32(columns_of_row)
     x_vectors = cute.make_rmem_tensor((VECTOR, VECTORS), BFloat16)
     values = cute.make_rmem_tensor((VECTOR, VECTORS), Float32)
     tail = cute.make_rmem_tensor((1,), Float32)
@@ -235,12 +236,13 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, bias: cute.Tensor, y: c
     y_vectors = cute.make_rmem_tensor((VECTOR, VECTORS), BFloat16)
     weight_vectors, weight_tail = scales_of(weight, thread, whole, columns)
     bias_vectors, bias_tail = scales_of(bias, thread, whole, columns)
-    # Of a row a warp has all of its vectors, or so many, and so many tails.
-    own_count = cutlass.select_(has_tail, Float32(1.0), Float32(0.0))
-    for vector in cutlass.range_constexpr(VECTORS):
-        is_there = (thread + vector * ROW_THREADS) * VECTOR < whole
-        own_count += cutlass.select_(is_there, Float32(VECTOR), Float32(0.0))
-    own_count = cute.arch.warp_reduction_sum(own_count)
+    own_count = Float32(CHUNK // ROW_WARPS)  # elements of a row that a warp has
+    if columns != CHUNK:  # so many of its vectors, and tails
+        own_count = cutlass.select_(has_tail, Float32(1.0), Float32(0.0))
+        for vector in cutlass.range_constexpr(VECTORS):
+            is_there = (thread + vector * ROW_THREADS) * VECTOR < whole
+            own_count += cutlass.select_(is_there, Float32(VECTOR), Float32(0.0))
+        own_count = cute.arch.warp_reduction_sum(own_count)
     own_inverse = 1.0 / cutlass.max(own_count, Float32(1.0))
     cute.arch.cluster_wait()  # no thread waits at a barrier, and none tells another CTA's, before it is initialised
     for i in cutlass.range(mine, unroll=1):
