@@ -94,3 +94,21 @@ def test_chunks_far_along_a_vector(plant: Planter) -> None:
     plan = plan_point(copy_point())
     edit = ("Int64(chunk) * STAGE_ELEMENTS", "Int64(chunk & 127) * STAGE_ELEMENTS")
     assert cases(plant, plan, edit) == {"walk", "far", "most"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "found"),
+    [
+        ("cutlass.select_(alpha == 1.0, Float32(1.0009765625), alpha)", {"alpha_one"}),
+        ("cutlass.select_(alpha == alpha, alpha, Float32(0.0))", {"alpha_nan"}),
+    ],
+)
+def test_ends_of_alpha(plant: Planter, wrong: str, found: set[str]) -> None:
+    plan = plan_point(copy_point("f32", "f16"))
+    assert cases(plant, plan, ("(x_vectors.load() * alpha)", f"(x_vectors.load() * {wrong})")) == found
+
+
+def test_a_zero_that_loses_its_sign(plant: Planter) -> None:
+    plan = plan_point(copy_point("f32", "f16"))
+    edit = ("(x_vectors.load() * alpha)", "(x_vectors.load() * alpha + 0.0)")
+    assert cases(plant, plan, edit) == {"nonfinite", "alpha_zero", "alpha_one"}

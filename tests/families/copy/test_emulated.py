@@ -19,7 +19,9 @@ def test_a_right_kernel_is_correct(built: Path) -> None:
     verdict = harness.emulate(harness.load(built))
     assert (verdict.status, verdict.diagnosis, verdict.differences) == ("correct", "", ())
     cases = {"empty", "one", "below_grain", "chunk", "slice_more", "nonfinite", "alpha_zero", "ragged", "ring"}
-    assert set(verdict.figures["problems"]) == cases | {"alpha_special", "whole_ring", "long", "walk", "far", "most"}
+    assert set(verdict.figures["problems"]) == cases | {
+        *("alpha_special", "alpha_nan", "alpha_one", "whole_ring", "long", "walk", "far", "most")
+    }
     assert verdict.figures["coverage"]["missed"] == []
     assert 0 < verdict.figures["ratio"] <= 1
 

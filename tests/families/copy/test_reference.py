@@ -39,7 +39,7 @@ def computed(plan: Plan, given: Problem, ulps: int = 0, unsigned: bool = False) 
 
 @pytest.mark.parametrize(("x", "y"), PAIRS)
 @pytest.mark.parametrize("given", [problem(4099), problem(4099, "integer"), problem(4099, "nonfinite"),
-                                   problem(999, "nonfinite", ("alpha",))])  # fmt: skip
+                                   problem(999, "nonfinite", ("alpha",)), problem(4099, "extreme")])  # fmt: skip
 def test_the_kernel_s_arithmetic_is_within_the_bound(x: str, y: str, given: Problem) -> None:
     agreement = computed(legal(x, y), given)
     assert (agreement.wrong, agreement.elements) == (0, given.extents["N"])

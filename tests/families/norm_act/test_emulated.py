@@ -36,6 +36,7 @@ def test_a_right_kernel_is_correct(built: Path) -> None:
     verdict = harness.emulate(harness.load(built))
     assert (verdict.status, verdict.diagnosis, verdict.differences) == ("correct", "", ())
     of_rings = set() if built.name in ("none", "ahead", "cluster", "walked") else {"whole_ring", "long"}
+    of_rings |= set() if built.name in ("ahead", "cluster") else {"turns"}
     of_chunks = {"part"} if built.name in (*LONG, "cluster") else set()
     of_chunks |= {"part_and_one"} if built.name == "cluster" else set()
     assert set(verdict.figures["problems"]) == CASES | of_rings | of_chunks
@@ -85,6 +86,14 @@ PLANTED = [
     # What only rows show whose variance is that of eps, or whose numbers are large.
     ("streamed", "rsqrt(square + EPS", "rsqrt(square", "in case magnitudes"),
     ("held", "x_vectors.load().to(Float32)", "x_vectors.load().to(cutlass.Float16).to(Float32)", "in case magnitudes"),
+    # What only a mean shows that is large, and what only many rows of one group.
+    ("walked", "rsqrt(variance +", "rsqrt((variance + mean * mean) - mean * mean +", "in case large_mean"),
+    (
+        "walked",
+        "row_of(y, row)",
+        "row_of(y, row ^ cutlass.select_((row >= 20 * ctas) and ((row ^ 1) < rows), 1, 0))",
+        "in case turns",
+    ),
     # What only a weight or a bias shows that is not finite, or large.
     ("ahead", "cute.math.rcp(1.0 + power,", "power * cute.math.rcp(power + power * power,", "in case extreme"),
     (

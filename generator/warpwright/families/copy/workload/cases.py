@@ -39,6 +39,8 @@ def small(plan: Plan) -> list[Case]:
         Case(of_length("nonfinite", 2 * e + g + 1, fill="nonfinite"), 3, 0, (3,)),
         Case(of_length("alpha_zero", e - 1, fill="nonfinite", zero=("alpha",)), 1, 1, (1,)),
         Case(of_length("alpha_special", e + 1, fill="nonfinite", special=("alpha",)), 1, 1, (2,)),
+        Case(of_length("alpha_nan", g + 1, special=("alpha",)), 1, 1, (1,)),
+        Case(of_length("alpha_one", e + g + 1, fill="extreme"), 1, 1, (1,)),
         # Several CTAs in flight, some with a chunk more than others; the last one ends within a warp's slice.
         Case(of_length("ragged", 4 * e + e // 2 + 5 * g + 1), 3, 0, (1, 2)),
         Case(of_length("ring", far * e + 5, fill="integer"), 1, 1, (1, 2)),
@@ -65,5 +67,5 @@ def _walk(plan: Plan) -> Case:
 
 def compared(cases: Sequence[Case]) -> list[Case]:
     """Return those on which a device is compared with the emulator: whole and ragged ones, NaN and infinities."""
-    chosen = ("ring", "ragged", "nonfinite", "alpha_zero", "in_place")
+    chosen = ("ring", "ragged", "nonfinite", "alpha_zero", "alpha_one", "in_place")
     return [replace(case, seeds=case.seeds[:1]) for case in cases if case.problem.name in chosen]

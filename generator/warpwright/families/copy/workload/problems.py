@@ -48,6 +48,8 @@ def standard(plan: Plan) -> list[Problem]:
         problem("nonfinite", 2 * e + 7, fill="nonfinite"),
         problem("alpha_zero", 2 * e + 7, fill="nonfinite", zero=("alpha",)),
         problem("alpha_special", 2 * e + 7, fill="nonfinite", special=("alpha",)),
+        problem("alpha_nan", 2 * e + 7, special=("alpha",)),
+        problem("alpha_one", 2 * e + 7, fill="extreme"),
         problem("one_chunk_each", resident * e),
         problem("one_chunk_each_more", resident * e + g, fill="integer"),
         # Exactly once round the ring, all chunks whole; then more chunks per CTA, so that every stage is used again.

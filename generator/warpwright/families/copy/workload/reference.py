@@ -26,11 +26,14 @@ _EVERY = 61
 
 
 def alpha_of(fill: str, zero: tuple[str, ...], special: tuple[str, ...] = ()) -> float:
-    """Return alpha: odd in its last bit, or an integer where x is, or zero or infinite where the problem says so."""
+    """Return alpha: odd in its last bit, or an integer where x is, or 1 beside what is `extreme`; or zero, infinite
+    or NaN where the problem says so."""
     if "alpha" in zero:
         return 0.0
     if "alpha" in special:
-        return -math.inf
+        return math.nan if fill == "normal" else -math.inf
+    if fill == "extreme":
+        return 1.0
     return float(np.float32(-1.3)) if fill == "normal" else 2.0
 
 

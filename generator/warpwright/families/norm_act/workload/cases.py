@@ -18,6 +18,8 @@ _MOST = 1 << 17
 _LONG = 1 << 14
 #: Columns, a prime, of rows whose numbers matter and whose length does not.
 _FEW = 1021
+#: Rows of one group: more than a mask of 32 bits holds.
+_TURNS = 34
 #: Beyond 2^31 elements; the rows between are not touched.
 _FAR = 2**31
 
@@ -60,6 +62,8 @@ def small(plan: Plan) -> list[Case]:
         cases.append(Case(of_rows("part_and_one", 2, chunk(plan) + 1, padding=1), 1, 0, (1, 2)))
     if n > _LONG:
         cases = [replace(case, seeds=case.seeds[:1]) for case in cases]
+    if d.persistent:
+        cases.append(Case(of_rows("turns", _TURNS * step + 1, max(1, min(n, 4 * g))), 1, 1, (2,)))
     if d.stages:
         cases.append(Case(of_rows("whole_ring", 2 * d.stages, max(1, min(n, 4 * g)), fill="integer"), 2, 0, (1,)))
         cases.append(Case(of_rows("long", 5 * d.stages + 3, max(1, min(n, 4 * g))), 1, 1, (2, 3)))

@@ -19,8 +19,9 @@ __all__ = ["WORKLOAD"]
 
 #: Elements beyond which the reference is computed for a sample of rows, and how many these are.
 _ALL, _SAMPLE = 1 << 25, 1 << 23
-#: What is added to x where the mean is large: of the largest deviation that f32 holds exactly beside it in bf16.
-_MEAN = 64.0
+#: What is added to x where the mean is large, by x's dtype: just so much that deviations are not all rounded away, and
+#: that a mean square minus a squared mean is further off than an output of 16 bits is rounded.
+_MEAN = {"bf16": 512.0, "f16": 1024.0, "f32": 4096.0}
 
 
 class _NormAct:
@@ -46,7 +47,7 @@ class _NormAct:
         if problem.fill == "extreme" and not matrix:
             reference.strew_scales(values, argument.name)
         if problem.name == problems.LARGE_MEAN and argument.name == "x":
-            values = values + _MEAN
+            values = values + _MEAN[argument.dtype]
         if problem.name == problems.MAGNITUDES and matrix:
             values = values * xp.array(reference.magnitudes(plan.kernel, values.shape[0]))[:, None]
         return xp.encode(values, argument.dtype)
