@@ -114,7 +114,8 @@ def measurement(reader: Path) -> dict[str, Any]:
 
 def test_two_kernels_on_two_streams_stand_beside_the_steps(cli: Cli, rendered: Path, tmp_path: Path) -> None:
     out, committed = tmp_path / "out", tmp_path / "out" / "ledger" / "contrast" / "ladder_sm90.jsonl"
-    write_json(rendered / "contrast.json", measurement(rendered))
+    found = {**measurement(rendered), "shared": "2 other compute processes seen"}
+    write_json(rendered / "contrast.json", found)
     done = cli("ladder", "-o", out, "--page", tmp_path / "page.html")
     assert done.stdout.splitlines()[-1].split() == [
         "8",
@@ -130,9 +131,12 @@ def test_two_kernels_on_two_streams_stand_beside_the_steps(cli: Cli, rendered: P
         "1.054",
     ]
     assert "they take, in 8 chunks, 213.0 us: 6.6% less than both whole" in done.stderr
-    assert 'id="contrast"' in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert 'id="contrast"' in page
+    assert "(GPU; shared GPU: 2 other compute processes seen)" in page
+    assert "(shared GPU: 2 other compute processes seen)" in done.stderr
     cli("ledger", "ladder_sm90", "-o", out)
-    assert json.loads(committed.read_text()) == measurement(rendered)
+    assert json.loads(committed.read_text()) == found
     (rendered / "contrast.json").unlink()
     told = json.loads(cli("ladder", "-o", out, "--json").stdout)["contrast"]
     assert [cut["chunks"] for cut in told["cuts"]] == [1, 8]
