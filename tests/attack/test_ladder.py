@@ -17,8 +17,8 @@ FILLS: Sequence[str] = ("integer", "integer", "normal", "nonfinite", "extreme")
 
 
 @pytest.fixture
-def subjects(small: Callable[[str], Mapping[str, Path]]) -> list[harness.Subject]:
-    return [harness.load(folder) for folder in small("ladder").values()]
+def subjects(small_kernels: Callable[[str], Mapping[str, Path]]) -> list[harness.Subject]:
+    return [harness.load(folder) for folder in small_kernels("ladder").values()]
 
 
 def random_case(pick: random.Random, number: int) -> Case:
