@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
-import json
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.once import Once, once_below
+
+if TYPE_CHECKING:
+    from tests.emulate.planting import Planter
+    from warpwright.build.pool import Pool
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,23 +42,37 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def small_kernels(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mapping[str, Path]]:
-    """Builds the small kernels of a family, once for all workers: folders by form, to be left as they are."""
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Makes what is dear to build once for all workers."""
     base = tmp_path_factory.getbasetemp()
-    top = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "small-kernels"
-    top.mkdir(exist_ok=True)
+    return once_below((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "once")
 
-    @functools.cache
+
+@pytest.fixture(scope="session")
+def small_kernels(once: Once) -> Callable[[str], Mapping[str, Path]]:
+    """The folders of a family's small kernels by form, built when they are asked for, to be left as they are."""
+
     def built(family: str) -> Mapping[str, Path]:
         from tests import small as kernels  # not before they are needed
 
-        with (top / f"{family}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            done = top / f"{family}.json"
-            if not done.exists():
-                (top / family).mkdir()
-                folders = kernels.built(family, top / family)
-                done.write_text(json.dumps({form: str(folder) for form, folder in folders.items()}))
-            return {form: Path(folder) for form, folder in json.loads(done.read_text()).items()}
+        return once(family, functools.partial(kernels.built, family))
 
     return built
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[Pool]:
+    """A compile service for all tests of a worker: it takes a second to start."""
+    from warpwright.build.builder import TIMEOUT_SECONDS
+    from warpwright.build.pool import Pool
+
+    with Pool("sm_90a", 1, TIMEOUT_SECONDS) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="session")
+def plant(service: Pool, tmp_path_factory: pytest.TempPathFactory) -> Planter:
+    """Plants bugs in rendered kernels."""
+    from tests.emulate.planting import Planter
+
+    return Planter(service, tmp_path_factory.mktemp("planted"))

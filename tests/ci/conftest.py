@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.once import Once
 from warpwright import resources
 
 CONFIG = """\
@@ -63,11 +64,14 @@ def _copy(source: Path, target: Path) -> Checkout:
 
 
 @pytest.fixture(scope="session")
-def green(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+def green(once: Once) -> Checkout:
     """A checkout whose evidence has just been renewed. Do not change it: take `checkout`."""
+    return Checkout(once("project", _renewed)["top"])
+
+
+def _renewed(top: Path) -> dict[str, Path]:
     origin = resources.checkout()
     assert origin is not None
-    top = tmp_path_factory.mktemp("origin") / "project"
     for name in ("generator", "templates"):
         _copy(origin / name, top / name)
     shutil.copy(origin / "pyproject.toml", top)
@@ -77,7 +81,7 @@ def green(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     for command in ("run", "ledger"):
         done = checkout.run(command, "configs/shipped.yaml")
         assert done.returncode == 0, done.stderr
-    return checkout
+    return {"top": top}
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.once import Once
 from warpwright.cli import app
 
 Cli = Callable[..., Any]
@@ -57,13 +58,16 @@ def config(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(once: Once) -> Path:
     """A folder with small.yaml and its variants in out/, built."""
-    top = tmp_path_factory.mktemp("built")
-    (top / "small.yaml").write_text(SMALL)
-    result = invoke("run", top / "small.yaml", "--out", top / "out", "--jobs", 1)
-    assert result.exit_code == 0, result.stderr
-    return top
+
+    def make(top: Path) -> dict[str, Path]:
+        (top / "small.yaml").write_text(SMALL)
+        result = invoke("run", top / "small.yaml", "--out", top / "out", "--jobs", 1)
+        assert result.exit_code == 0, result.stderr
+        return {"top": top}
+
+    return once("commands", make)["top"]
 
 
 @pytest.fixture

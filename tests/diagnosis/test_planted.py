@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from tests.diagnosis.faults import FAULTS, IN_TURN, QUICK, RIGHT, UNTIMED, planted
 from warpwright import families
-from warpwright.build.builder import TIMEOUT_SECONDS
 from warpwright.build.pool import Pool
 from warpwright.device.marks import STAMPED, Marks, instrumented
 from warpwright.diagnosis.hang import hang_of
@@ -20,12 +18,6 @@ from warpwright.emulate.variant.check_plan import Difference
 from warpwright.errors import UserError
 from warpwright.families.planning import never
 from warpwright.render import render
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Pool]:
-    with Pool("sm_90a", 1, TIMEOUT_SECONDS) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize("name", FAULTS)

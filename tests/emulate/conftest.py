@@ -1,14 +1,13 @@
-"""Plans of shipped variants, and two small kernels that are built once for all tests of a worker."""
+"""Plans of shipped variants, and two small kernels."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.emulate.planting import Planter, planter
 from warpwright import pipeline, resources
 from warpwright.plan import plan as plan_point
 from warpwright.plan.types import Plan
@@ -20,13 +19,6 @@ def shipped() -> list[Plan]:
     spec, _ = pipeline.load(str(resources.configs() / "gemm_sm90.yaml"))
     plans = [plan_point(point) for point in spec.points()]
     return [plan for plan in plans if plan.legal]
-
-
-@pytest.fixture(scope="module")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planter]:
-    """Plants bugs in rendered kernels; one compile service for the tests of a file."""
-    with planter(tmp_path_factory.mktemp("planted")) as found:
-        yield found
 
 
 @pytest.fixture(scope="session")

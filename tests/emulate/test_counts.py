@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.emulate.plans import gemm_plan
-from tests.emulate.planting import Planter, planter
+from tests.emulate.planting import Planter
 from warpwright.emulate.variant.verdict import Verdict
 from warpwright.families import workload
 from warpwright.families.copy.models import Design, Kernel, Vector
@@ -33,12 +32,6 @@ def copy_plan(**design: Any) -> Plan:
     found = plan_point(Point("copy", "sm_90a", Kernel(x=Vector(dtype="f16"), y=Vector(dtype="f16")), Design(**design)))
     assert found.legal
     return found
-
-
-@pytest.fixture(scope="module")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planter]:
-    with planter(tmp_path_factory.mktemp("counts")) as service:
-        yield service
 
 
 def where(verdict: Verdict) -> set[str]:

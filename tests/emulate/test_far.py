@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.emulate.plans import gemm_plan
+from tests.once import Once
 from warpwright.build import BuildJob, build
 from warpwright.device.problem import Case
 from warpwright.emulate import GlobalMemory
@@ -99,17 +101,20 @@ PLANTED: dict[str, tuple[int, str, str]] = {
 
 
 @pytest.fixture(scope="session")
-def planted(_built: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folders = {name: tmp_path_factory.mktemp("far") for name in PLANTED}
-    jobs = []
-    for name, (which, old, new) in PLANTED.items():
-        source = (_built[which] / "kernel.py").read_text()
-        assert source.count(old) == 1
-        jobs.append(BuildJob(source.replace(old, new), harness.load(_built[which]).plan, folders[name]))
-        (folders[name] / "plan.json").write_text((_built[which] / "plan.json").read_text())
-    for name, artifact in zip(PLANTED, build(jobs), strict=True):
-        assert artifact.built, (name, artifact.failure)
-    return folders
+def planted(_built: list[Path], once: Once) -> Mapping[str, Path]:
+    def make(top: Path) -> dict[str, Path]:
+        folders = {name: top / str(number) for number, name in enumerate(PLANTED)}
+        jobs = []
+        for name, (which, old, new) in PLANTED.items():
+            source = (_built[which] / "kernel.py").read_text()
+            assert source.count(old) == 1
+            jobs.append(BuildJob(source.replace(old, new), harness.load(_built[which]).plan, folders[name]))
+        for name, artifact in zip(PLANTED, build(jobs), strict=True):
+            assert artifact.built, (name, artifact.failure)
+            shutil.copy(_built[PLANTED[name][0]] / "plan.json", folders[name])
+        return folders
+
+    return once("far", make)
 
 
 def outcomes(folder: Path, chosen: Callable[[Case], bool]) -> list[Outcome]:

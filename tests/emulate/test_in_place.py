@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.emulate.plans import gemm_plan
-from tests.emulate.planting import Planter, planter
+from tests.emulate.planting import Planter
 from tests.emulate.test_counts import copy_plan
 from warpwright.emulate.variant import harness
 from warpwright.emulate.variant.operands import place
@@ -28,12 +27,6 @@ WITH_C: dict[str, Any] = {
 TURNS: dict[str, Any] = {
     **WITH_C, "design.consumer_warps": 8, "design.schedule": "pingpong", "design.store": "direct"
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planter]:
-    with planter(tmp_path_factory.mktemp("in_place")) as service:
-        yield service
 
 
 def kinds(verdict: Verdict) -> dict[str, set[str]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.once import Once
 from tests.records import rewrite
 from warpwright.build import BuildJob, build
 from warpwright.emulate.machine.findings import Finding
@@ -54,22 +55,28 @@ LABEL:
 SOURCE = "def kernel():\n    first()\n    second()\n    third()\n"
 
 
-@pytest.fixture(scope="module")
-def broken(_built: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+@pytest.fixture(scope="session")
+def broken(_built: list[Path], once: Once) -> Mapping[str, Path]:
     """A folder with a spoilt kernel for each fault, built."""
-    jobs, folders = [], {}
-    for number, (fault, (which, before, after)) in enumerate(FAULTS.items()):
-        folder = folders[fault] = tmp_path_factory.mktemp(f"broken{number}")
-        source = (_built[which] / "kernel.py").read_text()
-        assert before in source
-        shutil.copy(_built[which] / "plan.json", folder)
-        jobs.append(BuildJob(source.replace(before, after, 1), plan_from_json(read_json(folder / "plan.json")), folder))
-    assert all(artifact.built for artifact in build(jobs, 1))
-    return folders
+
+    def make(top: Path) -> dict[str, Path]:
+        jobs, folders = [], {}
+        for number, (fault, (which, before, after)) in enumerate(FAULTS.items()):
+            folder = folders[fault] = top / str(number)
+            folder.mkdir()
+            source = (_built[which] / "kernel.py").read_text()
+            assert before in source
+            shutil.copy(_built[which] / "plan.json", folder)
+            plan = plan_from_json(read_json(folder / "plan.json"))
+            jobs.append(BuildJob(source.replace(before, after, 1), plan, folder))
+        assert all(artifact.built for artifact in build(jobs, 1))
+        return folders
+
+    return once("reports", make)
 
 
 @pytest.fixture
-def report(broken: dict[str, Path]) -> Callable[[str], tuple[dict[str, Any], Callable[[str], str]]]:
+def report(broken: Mapping[str, Path]) -> Callable[[str], tuple[dict[str, Any], Callable[[str], str]]]:
     """A function from a fault to the gravest defect, and to what the report writes for a line of the source."""
 
     def of(fault: str) -> tuple[dict[str, Any], Callable[[str], str]]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.device.plans import problem
+from tests.once import Once
 from warpwright.build import BuildJob, build
 from warpwright.build.launch_capture import HostError, Launch, TensorValue
 from warpwright.device.problem import Case
@@ -72,20 +73,24 @@ def small(_built: list[Path]) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def planted(_built: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Subject]:
+def planted(_built: list[Path], once: Once) -> dict[str, Subject]:
     """The kernel with C, built once with each fault."""
     plan = harness.load(_built[1]).plan
     source = (_built[1] / "kernel.py").read_text()
-    folders = {name: tmp_path_factory.mktemp("planted") for name in PLANTED}
-    jobs = []
-    for name, ((old, new), _) in PLANTED.items():
-        assert source.count(old) == 1, (name, old)
-        jobs.append(BuildJob(source.replace(old, new), plan, folders[name]))
-    for name, artifact in zip(PLANTED, build(jobs), strict=True):
-        assert artifact.built, (name, artifact.failure)
-    for folder in folders.values():
-        (folder / "plan.json").write_text((_built[1] / "plan.json").read_text())
-    return {name: harness.load(folder) for name, folder in folders.items()}
+
+    def make(top: Path) -> dict[str, Path]:
+        folders = {name: top / str(number) for number, name in enumerate(PLANTED)}
+        jobs = []
+        for name, ((old, new), _) in PLANTED.items():
+            assert source.count(old) == 1, (name, old)
+            jobs.append(BuildJob(source.replace(old, new), plan, folders[name]))
+        for name, artifact in zip(PLANTED, build(jobs), strict=True):
+            assert artifact.built, (name, artifact.failure)
+        for folder in folders.values():
+            (folder / "plan.json").write_text((_built[1] / "plan.json").read_text())
+        return folders
+
+    return {name: harness.load(folder) for name, folder in once("tensor-maps", make).items()}
 
 
 def launch_findings(subject: Subject) -> list[Finding]:

@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.emulate.planting import cases, planter
+from tests.emulate.planting import Planter, cases
 from tests.families.ladder.points import legal
-from warpwright.build import BuildJob, build
-from warpwright.canonical import plain
 from warpwright.emulate.variant import harness
-from warpwright.record import write_json
 
 pytestmark = pytest.mark.slow
 
@@ -31,9 +28,8 @@ def test_a_right_kernel_is_correct(built: Path) -> None:
         ("rows >= tile.shape[0] and", "rows >= tile.shape[0] - 1 and", "batch"),
     ],
 )
-def test_a_tile_that_is_just_not_whole(tmp_path: Path, right: str, wrong: str, case: str) -> None:
-    with planter(tmp_path) as plant:
-        assert case in cases(plant, legal(2, 64, 32, 32), (right, wrong))
+def test_a_tile_that_is_just_not_whole(plant: Planter, right: str, wrong: str, case: str) -> None:
+    assert case in cases(plant, legal(2, 64, 32, 32), (right, wrong))
 
 
 #: Faults in the source of the ring: edits, and what the emulator says of them.
@@ -50,15 +46,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("built", ["ring"], indirect=True)
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_fault_is_found(built: Path, tmp_path: Path, name: str) -> None:
+def test_a_planted_fault_is_found(plant: Planter, name: str) -> None:
     edits, said = PLANTED[name]
-    source, subject, folder = (built / "kernel.py").read_text(), harness.load(built), tmp_path / "planted"
-    for right, wrong in edits:
-        assert right in source
-        source = source.replace(right, wrong)
-    (artifact,) = build([BuildJob(source, subject.plan, folder)])
-    assert artifact.built, artifact.failure
-    write_json(folder / "plan.json", plain(subject.plan))
-    assert said in harness.emulate(harness.load(folder)).diagnosis
+    assert said in plant.planted(legal(4, 64, 32, 32, stages=3), *edits).diagnosis
