@@ -184,6 +184,17 @@ def test_a_configuration_that_is_gone_leaves_a_ledger_that_is_red(checkout: Chec
     assert checkout.run("ci", "configs/shipped.yaml").returncode == 0  # the variant has its evidence all the same
 
 
+def test_a_timeline_of_no_variant_is_red(checkout: Checkout) -> None:
+    stray = checkout.ledger.parent / "timelines" / "it-0123.json"
+    stray.parent.mkdir()
+    stray.write_text("{}")
+    red = checkout.run("ci")
+    assert red.returncode == 1
+    assert "it-0123.json: the timeline of no variant; remove it" in red.stderr.replace("\n", "")
+    stray.unlink()
+    assert checkout.run("ci").returncode == 0
+
+
 def test_a_sweep_that_was_cut_is_red(checkout: Checkout) -> None:
     config = checkout.top / "configs" / "shipped.yaml"
     config.write_text(config.read_text().replace("n: 64", "n: 72"))

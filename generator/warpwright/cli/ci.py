@@ -51,6 +51,7 @@ def ci(
     from warpwright.pipeline.checked_in import refuse_committed, refuse_compiled
     from warpwright.pipeline.evidence_check import check
     from warpwright.pipeline.raw_runs import runs_behind
+    from warpwright.pipeline.timelines import orphans
 
     required = _methods(require or [])
     shipped = [str(path) for path in sorted(resources.configs().glob("*.yaml"))]
@@ -59,7 +60,7 @@ def ci(
     refuse_compiled()
     files = pipeline.ledger_files(out)
     ledgers, runs, odd = pipeline.ledgers(out), runs_behind(files), misspelled(files.values())
-    reports, names = [], set()
+    reports, names, variants = [], set[str](), set[str]()
     for config in configs or shipped:
         exploration = explore(config, out, whole=True)
         refuse_committed(exploration.out)
@@ -67,8 +68,10 @@ def ci(
         report = check(exploration, ledgers, required, runs)
         reports.append(replace(report, complaints=(*report.complaints, *check_beside(exploration))))
         names.add(exploration.spec.name)
+        variants |= {variant.name for variant in exploration.legal}
     abandoned = [] if configs else sorted(set(ledgers) - names)
     strays = [] if configs else _strays(resources.configs(), shipped)
+    odd += [] if configs else [f"{path}: the timeline of no variant; remove it" for path in orphans(out, variants)]
     passed = all(report.passed for report in reports) and not (abandoned or odd or strays)
     if as_json:
         told = [{**plain(report), "passed": report.passed} for report in reports]

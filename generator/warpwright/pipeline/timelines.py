@@ -7,7 +7,7 @@ any other is *stale*.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from warpwright.record.strict import parse_json
 from warpwright.render import render
 from warpwright.steps.measured import Measured, measured
 
-__all__ = ["Timeline", "commit", "committed_path", "known"]
+__all__ = ["Timeline", "commit", "committed_path", "known", "orphans"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,11 @@ def known(variant: Variant, out: Path, own: bool = True) -> Timeline:
             return Timeline(found, odd=tuple(odd))
         stale = stale or why
     return Timeline(None, stale, tuple(odd))
+
+
+def orphans(out: Path, names: Collection[str]) -> list[Path]:
+    """Return the committed timelines that are of none of the variants of these names."""
+    return sorted(path for path in committed_path(out, "*").parent.glob("*") if path.stem not in names)
 
 
 def commit(exploration: Exploration) -> list[Path]:
