@@ -67,6 +67,12 @@ MEASURED: list[tuple[int, float, dict[str, Any]]] = [
     (8192, 151.2, {**AHEAD, "warps_per_row": 8, "ctas_per_sm": 2, "rows_per_group": 3}),
     (8192, 175.2, {**AHEAD, "warps_per_row": 16, "ctas_per_sm": 2, "rows_per_group": 2}),
     (16384, 221.5, {**AHEAD, "warps_per_row": 16, "rows_per_group": 4}),
+    (8192, 142.9, {**AHEAD, "ctas_per_row": 2, "ctas_per_sm": 5, "rows_per_group": 3}),
+    (8192, 141.8, {**AHEAD, "ctas_per_row": 2, "ctas_per_sm": 5, "rows_per_group": 4}),
+    (16384, 153.3, {**AHEAD, "ctas_per_row": 4, "ctas_per_sm": 5, "rows_per_group": 3}),
+    (16384, 151.2, {**AHEAD, "ctas_per_row": 4, "ctas_per_sm": 5, "rows_per_group": 5}),
+    (65536, 179.8, {**AHEAD, "ctas_per_row": 8, "ctas_per_sm": 3, "rows_per_group": 2}),
+    (65536, 172.8, {**AHEAD, "ctas_per_row": 8, "ctas_per_sm": 3, "rows_per_group": 3}),
     (65536, 192.9, {**LONG, "row": "shared", "reallocate": True, "stages": 12}),
     (65536, 197.8, {**LONG, "row": "shared", "stages": 12}),
     (65536, 237.8, {**LONG, "row": "streamed", "stages": 12}),
@@ -108,8 +114,8 @@ def test_predictions_are_near_what_was_measured_and_rank_alike() -> None:
     ("constant", "wrong"),
     [("ROW", 0.5e-6), ("ROW_ELEMENT", 0.04e-6), ("ROW_WARP", 0.1e-6), ("PRODUCED", 0.6e-6), ("PRODUCED_ELEMENT", 2e-8),
      ("ONCE", 0.0), ("ALONE", 0.0), ("ISSUED", 0.3e-6), ("LOST", 0.3), ("LOST_AHEAD", 0.3),
-     ("ROW_AHEAD", 0.4e-6), ("ALONE_AHEAD", 0.0), ("STEP", 0.5e-6), ("STEP_OWN", 0.3e-6), ("_PER_ROW", 300),
-     ("CLOCK", 1.5e9)],
+     ("ROW_AHEAD", 0.4e-6), ("ALONE_AHEAD", 0.0), ("EXCHANGED", 0.2e-6), ("STEP", 0.5e-6), ("STEP_OWN", 0.3e-6),
+     ("_PER_ROW", 300), ("CLOCK", 1.5e9)],
 )  # fmt: skip
 def test_a_wrong_constant_shows(monkeypatch: pytest.MonkeyPatch, constant: str, wrong: float) -> None:
     monkeypatch.setattr(prediction, constant, wrong)
