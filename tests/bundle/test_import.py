@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.bundle.lines import compared, counted_plan, header, timed, validated
+from tests.bundle.lines import compared, counted_plan, header, stored, timed, validated
 from tests.cli.conftest import invoke
 from tests.device.plans import make_folder
 from tests.record.figures import GPU
@@ -18,6 +18,7 @@ from warpwright.build.toolchain import current
 from warpwright.bundle import import_results
 from warpwright.bundle.results import record_result
 from warpwright.canonical import digest, plain
+from warpwright.device import bench
 from warpwright.device.coverage import asked_problems
 from warpwright.errors import UserError
 from warpwright.plan.stored import plan_from_json
@@ -430,13 +431,27 @@ def test_timings_keep_the_latest_of_each_problem(folder: Path) -> None:
     assert Folder(folder).damaged() == []
 
 
-def test_times_without_the_peer_s_second_samples_are_read(folder: Path) -> None:
+def test_a_tie_wants_the_peer_s_second_samples(folder: Path) -> None:
+    """Without them a noise could be told in which any difference drowns."""
     line = timed(folder)
-    del line["samples"]["peer_again_us"]
-    assert len(bring(folder, line).merged) == 1
-    line["figures"]["peer"]["tie"] = True
-    with pytest.raises(UserError, match=r"figures.peer.tie is True"):
+    line["figures"]["peer"] |= {"noise": 0.9, "tie": True}
+    with pytest.raises(UserError, match=r"figures.peer.noise is 0.9: the parts of the result come to 0.0014"):
         bring(folder, line)
+    del line["samples"]["peer_again_us"]
+    with pytest.raises(UserError, match=r"samples is .*: it has cold_us, peer_again_us, peer_cold_us, "):
+        bring(folder, line)
+
+
+@pytest.mark.parametrize("name", ["cold_us", "peer_cold_us", "peer_again_us", "peer2_cold_us"])
+def test_slow_samples_are_not_left_out(folder: Path, name: str) -> None:
+    line = beside(folder)
+    fast = sorted(line["samples"][name])[:40]
+    samples = {**line["samples"], name: fast}
+    plan, told = plan_from_json(stored(folder, "plan.json")), line["figures"]
+    names = [told["peer"]["name"], told["further_peers"][0]["name"]]
+    forged = bench.figures(plan, line["problem"], samples, told["clocks"], names)  # all else agrees
+    with pytest.raises(UserError, match=rf"samples.{name} is '40 samples': everything is launched once in each round"):
+        bring(folder, {**line, "samples": samples, "figures": forged})
 
 
 def test_a_timing_that_was_alone_on_the_gpu_counts_before_a_later_one_that_was_not(folder: Path) -> None:

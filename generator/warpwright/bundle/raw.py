@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field
 from warpwright.bundle.origin import Origin, check_names, check_time
 from warpwright.device import bench, compare, validate
 from warpwright.device.coverage import STANDARD, asked_problems, checked, compared_problems, needed_bytes
-from warpwright.device.peers import AGAIN, peers_in, samples_of
+from warpwright.device.peers import peers_in, samples_of
 from warpwright.device.problem import Problem
 from warpwright.families import workload
 from warpwright.frozen import Frozen
@@ -155,11 +155,16 @@ def _check_timed(found: Any) -> None:
         raise SchemaError("figures.problem", found.figures["problem"], f"the result is for {found.problem}")
     peers = [samples_of(number) for number, peer in enumerate(peers_in(found.figures)) if peer]
     known = {"cold_us", "sustained_us", *(name for names in peers for name in names)}
-    if not known - {AGAIN} <= set(found.samples) <= known:
+    if set(found.samples) != known:
         raise SchemaError("samples", sorted(found.samples), f"it has {', '.join(sorted(known))}")
     for name, samples in found.samples.items():
         if not samples and "sustained" not in name:
             raise SchemaError(f"samples.{name}", samples, "there is at least one")
+    rounds = {name: len(samples) for name, samples in found.samples.items() if "sustained" not in name}
+    few = min(rounds, key=lambda name: rounds[name])
+    if rounds[few] != max(rounds.values()):
+        rule = f"everything is launched once in each round, and some was {max(rounds.values())} times"
+        raise SchemaError(f"samples.{few}", f"{rounds[few]} samples", rule)
 
 
 def _check_problems(method: str, found: Any) -> None:
@@ -241,17 +246,9 @@ def _known(value: Mapping[str, Any], plan: Plan) -> dict[str, Problem]:
 
 
 def _timing(value: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
-    """What the samples come to; a noise that earlier versions kept no samples of is taken as it is told."""
-    told, samples = value["figures"], value["samples"]
-    peer, names = told.get("peer"), [peer["name"] if peer else "" for peer in peers_in(told)]
-    kept = {AGAIN: samples["peer_cold_us"], **samples} if peer else samples
-    due = bench.figures(plan, value["problem"], kept, told["clocks"], names, told.get("shared", ""))
-    if peer is None or AGAIN in samples:
-        return due
-    off, noise = abs(due["peer"]["ratio"] - 1), peer["noise"]
-    near = abs(off - noise) < 2e-4  # both are rounded: either may have been
-    due["peer"] |= {"noise": noise, "tie": peer["tie"] if near else off <= noise}
-    return due
+    """What the samples come to."""
+    told, names = value["figures"], [peer["name"] if peer else "" for peer in peers_in(value["figures"])]
+    return bench.figures(plan, value["problem"], value["samples"], told["clocks"], names, told.get("shared", ""))
 
 
 def _compare(told: Any, due: Any, path: str, exact: bool = False) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["AGAIN", "peers_in", "samples_of"]
-
-#: Samples of the second part of the first peer, which earlier versions did not keep.
-AGAIN = "peer_again_us"
+__all__ = ["peers_in", "samples_of"]
 
 
 def samples_of(number: int) -> tuple[str, str, str]:
