@@ -56,6 +56,7 @@ def anything(pick: random.Random, small: bool) -> dict[str, Any]:
         "columns": pick.choice((256, 512, 1024, 2048) if small else (1, 1000, 1024, 4096, 8192, 16384, 65536)),
         "warps_per_row": pick.choice((1, 1, 2, 4) if small else (1, 2, 3, 4, 8, 16, 32)),
         "groups": pick.choice((1, 1, 2, 3) if small else (1, 1, 2, 3, 8, 20)),
+        "ctas_per_row": pick.choice((1, 1, 1, 2, 4, 8, 3, 16)),
         "rows_per_group": pick.choice((1, 1, 2, 3, 5)),
         "producer_warps": pick.choice(("auto", "auto", 1, 2, 4)),
         "producer_groups": pick.choice((1, 1, 1, 2, 3)),
@@ -104,7 +105,8 @@ def designs_to_build(pick: random.Random) -> Iterator[dict[str, Any]]:
         if not plan.legal:
             continue
         d = plan.design
-        kind = (d.specialise, d.row, d.rows_per_group > 1, d.ring, d.groups > 1, plan.kernel["norm"])
+        several = (d.rows_per_group > 1, d.ctas_per_row > 1, d.groups > 1)
+        kind = (d.specialise, d.row, several, d.ring, plan.kernel["norm"])
         if kind not in seen:
             seen.add(kind)
             yield point
