@@ -59,11 +59,11 @@ def judge(folder: Path, method: str) -> str:
     return standards_of(stored(folder, "plan.json"))[method].code
 
 
-def _checked(plan: Plan, problem: Problem, status: str) -> dict[str, Any]:
+def _checked(plan: Plan, problem: Problem, status: str, repeats: int) -> dict[str, Any]:
     if status == "skipped":
         return {**problem.figures(), "status": status, "faults": ["needs 40.0 GiB, the device has 22.0 GiB free"]}
     faults = ["launch 0: input a or its guard band was overwritten"] if status == "incorrect" else []
-    ran = {**checked(plan, problem, 3), "ratio": 0.75, "relative": 0.00125, "seconds": 0.0123}
+    ran = {**checked(plan, problem, repeats), "ratio": 0.75, "relative": 0.00125, "seconds": 0.0123}
     return {**problem.figures(), "status": status, "faults": faults, **ran}
 
 
@@ -73,6 +73,7 @@ def validated(
     asked: Asked = STANDARD,
     names: Sequence[str] | None = None,
     statuses: Mapping[str, str] = {},
+    repeats: int = 3,
     **changes: Any,
 ) -> dict[str, Any]:
     """A verdict on those of the problems that are among `names`, all of them without; `statuses` of single ones."""
@@ -81,10 +82,10 @@ def validated(
     names = [problem.name for problem in asked_for] if names is None else names
     if status == "incorrect" and not statuses:
         statuses = {names[0]: "incorrect"}
-    problems = [_checked(plan, p, statuses.get(p.name, "correct")) for p in asked_for if p.name in names]
+    problems = [_checked(plan, p, statuses.get(p.name, "correct"), repeats) for p in asked_for if p.name in names]
     parts = {
         "judged_by": judge(folder, validate.METHOD),
-        "figures": validate.figures(problems, asked, 3, 3772408819, 4.84),
+        "figures": validate.figures(problems, asked, repeats, 3772408819, 4.84),
         "problems": problems,
     }
     return result(folder, validate.METHOD, status, parts, **changes)

@@ -338,6 +338,43 @@ def test_a_new_source_a_new_version_or_new_judges_overcome_old_verdicts(folder: 
     assert len(recorded(folder)["runs"]) == 4
 
 
+def test_runs_that_together_cover_all_were_repeated_as_often_as_the_least_of_them(folder: Path) -> None:
+    every = names(folder)
+    parts = ((every[:-1], 1), (every[-1:], 2), (every[:1], 50))
+    for number, (part, repeats) in enumerate(parts):
+        bring(folder, validated(folder, names=part, repeats=repeats, time=f"2026-11-29T1{number}:00:00Z"))
+    told = recorded(folder)
+    assert (told["status"], told["figures"]["repeats"]) == ("correct", 1)
+    bring(folder, validated(folder, repeats=3, time="2026-11-29T14:00:00Z"))
+    assert recorded(folder)["figures"]["repeats"] == 3
+
+
+def test_what_another_gpu_found_is_not_told_as_this_one_s(folder: Path) -> None:
+    other, every = {**GPU, "gpu": "NVIDIA H100"}, names(folder)
+    bring(folder, validated(folder, names=every[:-1]))
+    bring(folder, validated(folder, names=every[-1:], gpu=other, time="2026-11-29T13:00:00Z"))
+    assert recorded(folder)["status"] == "partial"
+    bring(folder, validated(folder, names=every[-1:], time="2026-11-29T12:30:00Z"))
+    assert (recorded(folder)["status"], recorded(folder)["gpu"]) == ("correct", GPU)
+    bring(folder, validated(folder, "incorrect", gpu=other, time="2026-11-29T11:00:00Z"))
+    assert (recorded(folder)["status"], recorded(folder)["gpu"]) == ("incorrect", other)
+
+
+def test_times_of_two_gpus_do_not_stand_together(folder: Path) -> None:
+    def told() -> tuple[str, list[tuple[int, float]]]:
+        found = recorded(folder, "bench.json")
+        return found["gpu"]["gpu"], [(f["problem"]["m"], f["cold_us"]["p5"] // 1) for f in found["figures"]["problems"]]
+
+    other = {**GPU, "gpu": "NVIDIA H100"}
+    bring(folder, timed(folder, m=512, cold=10.0, time="2026-11-29T10:00:00Z"))
+    bring(folder, timed(folder, m=1024, cold=30.0, gpu=other, time="2026-11-29T11:00:00Z"))
+    assert told() == ("NVIDIA H100", [(1024, 30.0)])  # of as many, the latest
+    bring(folder, timed(folder, m=1024, cold=20.0, time="2026-11-29T10:30:00Z"))
+    assert told() == ("NVIDIA H200", [(512, 10.0), (1024, 20.0)])
+    bring(folder, timed(folder, "hang", m=1024, gpu=other, time="2026-11-29T12:00:00Z"))
+    assert recorded(folder, "bench.json")["status"] == "hang"
+
+
 @pytest.mark.parametrize("key", ["source_sha", "cubin_sha"])
 def test_a_verdict_on_another_kernel_does_not_count_for_this_one(folder: Path, key: str) -> None:
     bring(folder, validated(folder, "hang"))

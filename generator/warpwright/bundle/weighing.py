@@ -4,7 +4,8 @@ Of the runs for the present source, cubin and arch that the newest version of th
 judged, the worst verdict counts, and of equal ones the latest: a race that showed once is a race, however often the
 kernel was right before or after. `correct` moreover takes runs that together cover every problem that was asked for;
 until they do, they are kept, and the status says that it is none: partial. Timings are the latest of each problem that
-were alone on their GPU, where there are such.
+were alone on their GPU, where there are such. What stands together is of one model of GPU, whose name stands above it:
+of timings that which has most problems.
 """
 
 from __future__ import annotations
@@ -46,8 +47,10 @@ def weigh(runs: Sequence[Run], build: Mapping[str, Any], plan: Plan, judge: str)
     if present[0]["method"] == bench.METHOD:
         # What was not alone on its GPU first, so that it gives way; otherwise by time.
         runs = sorted(present, key=lambda run: not run["figures"].get("shared"))
-        latest = list({canonical_json(run["problem"]): run for run in runs}.values())
-        return _top(_worst(latest), {"problems": [run["figures"] for run in latest if run["figures"]]})
+        latest, others = _latest(runs)
+        worst = _worst([*others, *latest])
+        top = worst if worst["status"] != "correct" else latest[-1]
+        return _top(top, {"problems": [run["figures"] for run in latest if run["figures"]]})
     worst, number = _worst(present), {"runs": len(present)}
     if worst["status"] != "correct":
         return _top(worst, {**worst["figures"], **number})
@@ -55,14 +58,30 @@ def weigh(runs: Sequence[Run], build: Mapping[str, Any], plan: Plan, judge: str)
         if not _missing(run, [run], plan):
             return _top(run, {**run["figures"], **number})
     for run in reversed(present):
-        if not _missing(run, present, plan):
-            return _top(run, {**_together(run, present), **number})
+        if not _missing(run, _alike(run, present), plan):
+            return _top(run, {**_together(run, _alike(run, present)), **number})
     # The standard problems are what most people mean: what is missing of these is told, where anyone asked for them.
     partial = next((run for run in reversed(present) if _asked(run) == STANDARD), present[-1])
-    missing = _missing(partial, present, plan)
+    missing = _missing(partial, _alike(partial, present), plan)
     names = ", ".join(missing[:_LISTED]) + (f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else "")
-    told = _top(partial, {**_together(partial, present), **number})
+    told = _top(partial, {**_together(partial, _alike(partial, present)), **number})
     return {**told, "status": PARTIAL, "diagnosis": f"of the problems asked for, {len(missing)} were not run: {names}"}
+
+
+def _alike(run: Run, runs: Iterable[Run]) -> list[Run]:
+    """Those of the runs that are of the same model of GPU."""
+    return [each for each in runs if each["gpu"]["gpu"] == run["gpu"]["gpu"]]
+
+
+def _latest(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """The last of each problem, of the model of GPU that has most problems, and of equal ones has the last run; and
+    those of the other models."""
+    found: dict[str, dict[str, Run]] = {}
+    for run in runs:
+        found.setdefault(run["gpu"]["gpu"], {})[canonical_json(run["problem"])] = run
+    last = {run["gpu"]["gpu"]: number for number, run in enumerate(runs)}
+    chosen = max(found, key=lambda gpu: (len(found[gpu]), last[gpu]))
+    return list(found.pop(chosen).values()), [run for each in found.values() for run in each.values()]
 
 
 def _missing(run: Run, runs: Iterable[Run], plan: Plan) -> list[str]:
@@ -72,18 +91,21 @@ def _missing(run: Run, runs: Iterable[Run], plan: Plan) -> list[str]:
 
 
 def _together(run: Run, runs: Iterable[Run]) -> dict[str, Any]:
-    """Figures of the latest of each problem, as if one run had had them all; a problem that was right stays so."""
+    """Figures of the latest of each problem, as if one run had had them all, with as many repeats as the one that had
+    fewest; a problem that was right stays so."""
     latest: dict[str, Mapping[str, Any]] = {}
+    repeats: dict[str, int] = {}
     seconds = 0.0
     for each in runs:
         seconds += each["figures"]["seconds"]
         for problem in each["problems"]:
             if problem["status"] == "correct" or problem["name"] not in latest:
                 latest[problem["name"]] = problem
+                repeats[problem["name"]] = each["figures"].get("repeats", 0)
     if run["method"] == compare.METHOD:
         return compare.figures(list(latest.values()), seconds)
     told = run["figures"]
-    return validate.figures(list(latest.values()), _asked(run), told["repeats"], told["seed"], seconds)
+    return validate.figures(list(latest.values()), _asked(run), min(repeats.values(), default=1), told["seed"], seconds)
 
 
 def _asked(run: Run) -> Asked:
