@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from pathlib import Path
@@ -29,6 +28,7 @@ from warpwright.diagnosis.timeline import write_perfetto
 from warpwright.errors import UserError
 from warpwright.families.ladder.family import _converts
 from warpwright.pipeline import Exploration, advance, plan, timelines
+from warpwright.pipeline import contrast as pairs
 from warpwright.pipeline import on_gpu as gpu
 from warpwright.pipeline.beside_check import check_beside
 from warpwright.pipeline.evidence_check import renewal
@@ -174,32 +174,49 @@ CHANGED: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), CHANGED)
 def test_a_contrast_counts_for_what_it_was_obtained_with(
-    cli: Cli, rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, said: str
+    rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Anything else is stale, for the table, the page, the ledger and `ci`."""
-    found = measurement(rendered)
-    maker = tmp_path / "out" / "copy_sm90" / found["maker"]["variant"]
-    built, result = {key: found["maker"][key] for key in ("source_sha", "cubin_sha")}, Folder.result
+    """Anything else is stale, for table and page, for the ledger, and for `ci`."""
+    out, right = tmp_path / "out", measurement(rendered)
+    exploration, maker = exploration_of(out), out / "copy_sm90" / right["maker"]["variant"]
+    built, result = {key: right["maker"][key] for key in ("source_sha", "cubin_sha")}, Folder.result
     monkeypatch.setattr(Folder, "result", lambda self, method: built if self.path == maker else result(self, method))
-    change(found)
+    committed = out / "ledger" / "contrast" / "ladder_sm90.jsonl"
+    committed.parent.mkdir(parents=True)
+    for change, said in CHANGED:
+        found = measurement(rendered)
+        change(found)
+        write_json(rendered / "contrast.json", found)
+        committed.unlink(missing_ok=True)
+        known = pairs.known(exploration)
+        assert known is not None
+        assert re.search(said, known.stale), known.stale
+        assert contrast.known_contrast(exploration) == (None, known.stale)
+        assert pairs.commit(exploration) is None
+        committed.write_text(json.dumps(found) + "\n")
+        (complaint,) = check_beside(exploration)
+        assert (complaint.method, complaint.problem, complaint.fatal) == ("contrast", "stale", False)
+        assert re.search(said, complaint.example)
+        committed.write_text(json.dumps(right) + "\n")
+        again = pairs.known(exploration)
+        assert again is not None
+        assert (again.stale, again.place) == ("", f"{committed}:1")  # what counts goes before what is stale
+        assert list(check_beside(exploration)) == []
+    assert "warpwright ladder ladder_sm90 --contrast" in renewal("ladder_sm90", complaint)
+
+
+def test_table_and_page_say_of_a_contrast_that_it_is_stale(cli: Cli, rendered: Path, tmp_path: Path) -> None:
+    found, page = measurement(rendered), tmp_path / "page.html"
+    found["maker"]["source_sha"] = "0" * 64
     write_json(rendered / "contrast.json", found)
-    done = cli("ladder", "-o", tmp_path / "out", "--page", tmp_path / "page.html")
-    assert re.search(f"is stale: .*{said}", done.stderr.replace("\n", " ")), done.stderr
-    assert re.search(f'<p class="stale">stale: .*{said}', html.unescape((tmp_path / "page.html").read_text()))
+    done = cli("ladder", "-o", tmp_path / "out", "--page", page)
+    said = "of its maker, f32.f16-.*: it is for source 000000000000, the source is now"
+    assert re.search(f"is stale: {said}", done.stderr.replace("\n", " ")), done.stderr
+    assert re.search(f'<p class="stale">stale: .*{said}', page.read_text())
     told = json.loads(cli("ladder", "-o", tmp_path / "out", "--json").stdout)
     assert told["contrast"] is None
-    assert re.search(said, told["stale_contrast"])
-    cli("ledger", "ladder_sm90", "-o", tmp_path / "out")
-    committed = tmp_path / "out" / "ledger" / "contrast" / "ladder_sm90.jsonl"
-    assert not committed.exists()
-    committed.parent.mkdir(parents=True, exist_ok=True)
-    committed.write_text(json.dumps(found) + "\n")
-    (complaint,) = check_beside(exploration_of(tmp_path / "out"))
-    assert (complaint.method, complaint.problem, complaint.fatal) == ("contrast", "stale", False)
-    assert re.search(said, complaint.example)
-    assert "warpwright ladder ladder_sm90 --contrast" in renewal("ladder_sm90", complaint)
+    assert re.match(said, told["stale_contrast"])
 
 
 def exploration_of(out: Path) -> Exploration:
@@ -248,44 +265,44 @@ def test_a_timeline_of_a_shared_gpu_says_so(cli: Cli, rendered: Path, tmp_path: 
     assert told in (tmp_path / "page.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"source_sha": "0" * 64}, "it is for source 000000000000"),
-        ({"twin_sha": "0" * 64}, "its twin had source 000000000000, which is now"),
-        ({"cubin_sha": "0" * 64}, "it is for cubin 000000000000, the same source now gives 111111111111"),
-        ({"toolchain": {"cutlass_dsl": "1"}}, "it was obtained with cutlass_dsl 1, now"),
-        ({"arch": "sm_100a"}, "it is for sm_100a"),
-        ({"protocol": 7}, "it was obtained with version 7 of the method"),
-        ({"toolchain": None}, "it does not say what it was obtained with"),
-        (None, "it does not say what it was obtained with"),
-    ],
-)
-def test_a_timeline_counts_for_what_it_was_obtained_with(
-    cli: Cli, rendered: Path, tmp_path: Path, change: dict[str, Any] | None, said: str
-) -> None:
-    of = {} if change is None else {**obtained(rendered), **change}
-    write_perfetto(rendered / "timeline.json", Trace(0, SPANS, ()), rendered.name, "measured", "", {"obtained": of})
-    done = cli("ladder", "-o", tmp_path / "out", "--page", tmp_path / "page.html")
-    if said.startswith("it is for cubin"):  # of which a folder that is not built knows nothing
-        assert "stale" not in done.stderr
-    else:
-        assert "left out of account: 1 stale measured timeline; the page says why" in done.stderr
-        page = (tmp_path / "page.html").read_text()
-        assert page.count("<svg") == 9
-        assert f'<p class="stale">measured timeline: stale: {said}' in page
-        cli("ledger", "ladder_sm90", "-o", tmp_path / "out")
-        assert not (tmp_path / "out" / "ledger" / "timelines").exists()
-    committed = tmp_path / "out" / "ledger" / "timelines" / f"{rendered.name}.json"
-    committed.parent.mkdir(parents=True)
-    (rendered / "timeline.json").rename(committed)
-    exploration = exploration_of(tmp_path / "out")
+#: The same of a timeline.
+OBTAINED: list[tuple[dict[str, Any] | None, str]] = [
+    ({"source_sha": "0" * 64}, "it is for source 000000000000"),
+    ({"twin_sha": "0" * 64}, "its twin had source 000000000000, which is now"),
+    ({"cubin_sha": "0" * 64}, "it is for cubin 000000000000, the same source now gives 111111111111"),
+    ({"toolchain": {"cutlass_dsl": "1"}}, "it was obtained with cutlass_dsl 1, now"),
+    ({"arch": "sm_100a"}, "it is for sm_100a"),
+    ({"protocol": 7}, "it was obtained with version 7 of the method"),
+    ({"toolchain": None}, "it does not say what it was obtained with"),
+    (None, "it does not say what it was obtained with"),
+]
+
+
+def test_a_timeline_counts_for_what_it_was_obtained_with(cli: Cli, rendered: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "out", tmp_path / "page.html"
+    exploration, own = exploration_of(out), rendered / "timeline.json"
+    committed = out / "ledger" / "timelines" / own.with_stem(rendered.name).name
     for variant in exploration.variants:
         variant.build = {"source_sha": digest(variant.source), "cubin_sha": "1" * 64}
-    (complaint,) = check_beside(exploration)
-    assert (complaint.method, complaint.problem, complaint.fatal) == ("timeline", "stale", False)
-    assert complaint.example.startswith(said)
+    (sixth,) = (variant for variant in exploration.variants if variant.name == rendered.name)
+    for change, said in OBTAINED:
+        of = {} if change is None else {**obtained(rendered), **change}
+        for path in (own, committed):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_perfetto(path, Trace(0, SPANS, ()), rendered.name, "measured", "", {"obtained": of})
+        known = timelines.known(sixth, out)
+        assert known.measured is None
+        assert known.stale.startswith(said)
+        (complaint,) = check_beside(exploration)
+        assert (complaint.method, complaint.problem, complaint.fatal) == ("timeline", "stale", False)
+        assert complaint.example == known.stale
+        committed.unlink()
+        assert timelines.commit(exploration) == []
     assert "run.py --only timeline" in renewal("ladder_sm90", complaint)
+    done = cli("ladder", "-o", out, "--page", page)
+    assert "left out of account: 1 stale measured timeline; the page says why" in done.stderr
+    assert page.read_text().count("<svg") == 9
+    assert f'<p class="stale">measured timeline: stale: {said}' in page.read_text()
 
 
 def test_the_nearest_measured_timeline_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
