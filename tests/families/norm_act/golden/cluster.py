@@ -126,15 +126,19 @@ def row_of(matrix: cute.Tensor, row: Int32):
 
 
 @cute.jit
-def scales_of(scales: cute.Tensor, thread: Int32, whole: Int32, columns: Int32):
-    """What all rows of a thread are multiplied by, or what is added: (VECTOR, VECTORS), and (1,) for its tail."""
+def tail_of(scales: cute.Tensor, element: Int32):
+    """What a thread's tail is multiplied by, or what is added: (1,)."""
+    tail = cute.make_rmem_tensor((1,), scales.element_type)
+    tail[0] = scales[element]
+    return tail
+
+
+@cute.jit
+def scales_of(scales: cute.Tensor, thread: Int32, whole: Int32):
+    """What all rows of a thread are multiplied by, or what is added: (VECTOR, VECTORS)."""
     vectors = cute.make_rmem_tensor((VECTOR, VECTORS), scales.element_type)
     load(vectors_of(scales.iterator, vectors, thread, ROW_THREADS), vectors, thread, ROW_THREADS, whole)
-    tail = cute.make_rmem_tensor((1,), scales.element_type)
-    tail.fill(0.0)
-    if thread < columns - whole:
-        tail[0] = scales[whole + thread]
-    return vectors, tail
+    return vectors
 
 
 @cute.jit
@@ -167,11 +171,30 @@ def merged(
 
 
 @cute.jit
-def finish(values: cute.Tensor, weight, bias):
+def widened(source: cute.Tensor, in_ptx: cutlass.Constexpr):
+    """Values of bf16 in f32, of which they are the upper half.
+
+    `in_ptx`: by one instruction each, where the compiler's conversion takes three for two of them; and these stay where
+    they are, while it would convert weight and bias ahead of the loop over rows, into twice as many registers.
+    """
+    target = cute.make_rmem_tensor(source.shape, Float32)
+    if cutlass.const_expr(in_ptx and cute.size(source) > 1):
+        pairs = cute.recast_tensor(source, Int32)
+        for i in cutlass.range_constexpr(cute.size(pairs)):
+            given = {"write_only_types": [Float32], "read_only_args": [pairs[i]]}
+            target[2 * i] = cute.arch.inline_ptx("shl.b32 {$w0}, {$r0}, 16;", **given)
+            target[2 * i + 1] = cute.arch.inline_ptx("and.b32 {$w0}, {$r0}, 0xffff0000;", **given)
+    else:
+        target.store(source.load().to(Float32))
+    return target.load()
+
+
+@cute.jit
+def finish(values: cute.Tensor, weight, bias, in_ptx: cutlass.Constexpr):
     """Scale and activate normalised values, in f32, rounded once to y's dtype."""
     x = values.load()
-    x = x * weight.load().to(Float32)
-    x = x + bias.load().to(Float32)
+    x = x * widened(weight, in_ptx)
+    x = x + widened(bias, in_ptx)
     power = cute.math.exp2(x * (-2.302208198144325 - 0.1029432395800235 * x * x), fastmath=True)
     x = x * cute.math.rcp(1.0 + power, approx=True, ftz=True)
     return x.to(BFloat16)
@@ -228,50 +251,62 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, bias: cute.Tensor, y: c
             cute.arch.mbarrier_arrive_and_expect_tx(row_told + i, ROW_PARTS * TOLD_BYTES)
     cute.arch.cluster_arrive_relaxed()
     inverse = 1.0 / Float32(columns_of_row)
-    x_vectors = cute.make_rmem_tensor((VECTOR, VECTORS), BFloat16)
-    values = cute.make_rmem_tensor((VECTOR, VECTORS), Float32)
-    tail = cute.make_rmem_tensor((1,), Float32)
-    tail.fill(0.0)
-    has_tail = thread < columns - whole
-    y_vectors = cute.make_rmem_tensor((VECTOR, VECTORS), BFloat16)
-    weight_vectors, weight_tail = scales_of(weight, thread, whole, columns)
-    bias_vectors, bias_tail = scales_of(bias, thread, whole, columns)
+    weight_vectors = scales_of(weight, thread, whole)
+    bias_vectors = scales_of(bias, thread, whole)
     own_count = Float32(CHUNK // ROW_WARPS)  # elements of a row that a warp has
     if columns != CHUNK:  # so many of its vectors, and tails
-        own_count = cutlass.select_(has_tail, Float32(1.0), Float32(0.0))
+        own_count = cutlass.select_(thread < columns - whole, Float32(1.0), Float32(0.0))
         for vector in cutlass.range_constexpr(VECTORS):
             is_there = (thread + vector * ROW_THREADS) * VECTOR < whole
             own_count += cutlass.select_(is_there, Float32(VECTOR), Float32(0.0))
         own_count = cute.arch.warp_reduction_sum(own_count)
     own_inverse = 1.0 / cutlass.max(own_count, Float32(1.0))
     cute.arch.cluster_wait()  # no thread waits at a barrier, and none tells another CTA's, before it is initialised
-    for i in cutlass.range(mine, unroll=1):
-        row = first_row + i
-        cute.arch.mbarrier_wait(row_full + i, 0)
-        load(x_smem[None, thread, None, i], x_vectors, thread, ROW_THREADS, whole)
-        values.store(x_vectors.load().to(Float32))
-        if has_tail:
-            tail[0] = x[row, whole + thread].to(Float32)
-        # A warp's own mean, and the squares of what deviates from it: those of the row follow from those of all warps.
-        total = values.load().reduce(cute.ReductionOp.ADD, Float32(0.0), 0) + tail[0]
-        own_mean = cute.arch.warp_reduction_sum(total) * own_inverse
-        values.store(values.load() - own_mean)
-        tail[0] = cutlass.select_(has_tail, tail[0] - own_mean, Float32(0.0))
-        if whole != CHUNK:
-            for vector in cutlass.range_constexpr(VECTORS):
-                if (thread + vector * ROW_THREADS) * VECTOR >= whole:
-                    values[None, vector].fill(0.0)  # there is no element, hence no deviation
-        squares = (values.load() * values.load()).reduce(cute.ReductionOp.ADD, Float32(0.0), 0) + tail[0] * tail[0]
-        squares = cute.arch.warp_reduction_sum(squares)
-        mean, squares = merged(own_mean, squares, own_count, inverse, sums[None, None, i], row_told + i, part)
-        scale = cute.math.rsqrt(squares * inverse + EPS, fastmath=True)
-        shift = (own_mean - mean) * scale
-        values.store(values.load() * scale + shift)
-        # 0, since a row's NaN would stay in threads without a tail.
-        tail[0] = cutlass.select_(has_tail, tail[0] * scale + shift, Float32(0.0))
+    # Two bodies, of one source: for parts of rows that are shorter than they may be; and for full ones, where the
+    # compiler finds that no element is missing, and none left behind vectors.
+    is_full = columns == CHUNK
+    for of_full in cutlass.range_constexpr(2):
+        if cutlass.const_expr(of_full):
+            whole = Int32(CHUNK)
+            own_count = Float32(LANES * VECTOR * VECTORS)
+            own_inverse = 1.0 / own_count
+        if is_full == of_full:
+            has_tail = cutlass.Boolean(False) if cutlass.const_expr(of_full) else thread < columns - whole
+            x_vectors = cute.make_rmem_tensor((VECTOR, VECTORS), BFloat16)
+            values = cute.make_rmem_tensor((VECTOR, VECTORS), Float32)
+            tail = cute.make_rmem_tensor((1,), Float32)
+            tail.fill(0.0)
+            y_vectors = cute.make_rmem_tensor((VECTOR, VECTORS), BFloat16)
+            for i in cutlass.range(mine, unroll=1):
+                row = first_row + i
+                cute.arch.mbarrier_wait(row_full + i, 0)
+                load(x_smem[None, thread, None, i], x_vectors, thread, ROW_THREADS, whole)
+                values.store(widened(x_vectors, of_full))
+                if has_tail:
+                    tail[0] = x[row, whole + thread].to(Float32)
+                # A warp's own mean, and the squares of what deviates from it: from all warps' those of the row follow.
+                total = values.load().reduce(cute.ReductionOp.ADD, Float32(0.0), 0) + tail[0]
+                own_mean = cute.arch.warp_reduction_sum(total) * own_inverse
+                values.store(values.load() - own_mean)
+                tail[0] = cutlass.select_(has_tail, tail[0] - own_mean, Float32(0.0))
+                if whole != CHUNK:
+                    for vector in cutlass.range_constexpr(VECTORS):
+                        if (thread + vector * ROW_THREADS) * VECTOR >= whole:
+                            values[None, vector].fill(0.0)  # there is no element, hence no deviation
+                squares = (values.load() * values.load()).reduce(cute.ReductionOp.ADD, Float32(0.0), 0)
+                squares = squares + tail[0] * tail[0]
+                squares = cute.arch.warp_reduction_sum(squares)
+                mean, squares = merged(own_mean, squares, own_count, inverse, sums[None, None, i], row_told + i, part)
+                scale = cute.math.rsqrt(squares * inverse + EPS, fastmath=True)
+                shift = (own_mean - mean) * scale
+                values.store(values.load() * scale + shift)
+                # 0, since a row's NaN would stay in threads without a tail.
+                tail[0] = cutlass.select_(has_tail, tail[0] * scale + shift, Float32(0.0))
 
-        y_vectors.store(finish(values, weight_vectors, bias_vectors))
-        y_row = vectors_of(row_of(y, row), y_vectors, thread, ROW_THREADS)
-        move(y_vectors, y_row, thread, ROW_THREADS, whole)
-        if has_tail:
-            y[row, whole + thread] = finish(tail, weight_tail, bias_tail)[0]
+                y_vectors.store(finish(values, weight_vectors, bias_vectors, of_full))
+                y_row = vectors_of(row_of(y, row), y_vectors, thread, ROW_THREADS)
+                move(y_vectors, y_row, thread, ROW_THREADS, whole)
+                if has_tail:
+                    weight_tail = tail_of(weight, whole + thread)
+                    bias_tail = tail_of(bias, whole + thread)
+                    y[row, whole + thread] = finish(tail, weight_tail, bias_tail, of_full)[0]
