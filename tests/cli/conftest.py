@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.once import Once
+from warpwright import resources
 from warpwright.cli import app
 
 Cli = Callable[..., Any]
@@ -43,6 +44,19 @@ def invoke(*arguments: object) -> Any:
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+@pytest.fixture
+def shipped_ledger() -> None:
+    """Of tests about what is committed: commands read it."""
+
+
+@pytest.fixture(autouse=True)
+def no_other_ledgers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory,
+                     monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    """What ships has megabytes of evidence, which every command would read in every test."""
+    if "shipped_ledger" not in request.fixturenames:
+        monkeypatch.setattr(resources, "ledger", lambda: tmp_path_factory.getbasetemp() / "no-ledger")
 
 
 @pytest.fixture

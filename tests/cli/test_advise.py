@@ -93,6 +93,7 @@ def _times() -> dict[str, float]:
     return {line.label: line.evidence.figures["problems"][0]["cold_us"]["median"] for line in lines}
 
 
+@pytest.mark.usefixtures("shipped_ledger")
 def test_what_the_ledger_measured_decides(cli: Cli, tmp_path: Path) -> None:
     data = json.loads(cli("advise", "quickstart", "-o", tmp_path, "--json").stdout)
     measured = {each["label"]: each["measured"] for each in data["variants"]}
@@ -104,6 +105,7 @@ def test_what_the_ledger_measured_decides(cli: Cli, tmp_path: Path) -> None:
     assert {each["measured"] for each in other["variants"]} == {None}
 
 
+@pytest.mark.usefixtures("shipped_ledger")
 def test_no_time_counts_that_was_taken_beside_others(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from warpwright import pipeline
 
@@ -119,6 +121,7 @@ def test_no_time_counts_that_was_taken_beside_others(cli: Cli, tmp_path: Path, m
     assert all(label.startswith("bf16-kkn-64x256") for label in unknown)
 
 
+@pytest.mark.usefixtures("shipped_ledger")
 def test_no_time_counts_of_a_kernel_that_is_wrong(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from warpwright import pipeline
     from warpwright.record import Judgement

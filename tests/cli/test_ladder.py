@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Cli
 
 
+@pytest.mark.usefixtures("shipped_ledger")
 def test_the_shipped_ladder_is_told_step_by_step(cli: Cli, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = cli("ladder", "--page", page, "-o", tmp_path / "out")

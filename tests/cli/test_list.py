@@ -137,6 +137,7 @@ def test_columns_of_times_name_one_origin_and_cells_name_several() -> None:
     assert measured_columns(["", ""]) == ["measured", "vs vendor"]
 
 
+@pytest.mark.usefixtures("shipped_ledger")
 def test_figures_of_the_shipped_ledger_say_so_wherever_they_are_shown(cli: Cli, tmp_path: Path) -> None:
     """What a machine without a GPU shows of the demo, before it has built anything."""
     assert cli("generate", "quickstart", "-o", tmp_path / "out").exit_code == 0
