@@ -109,19 +109,15 @@ def row_of(matrix: cute.Tensor, row: Int32):
 
 
 @cute.jit
-def tail_of(scales: cute.Tensor, element: Int32):
-    """What a thread's tail is multiplied by, or what is added: (1,)."""
-    tail = cute.make_rmem_tensor((1,), scales.element_type)
-    tail[0] = scales[element]
-    return tail
-
-
-@cute.jit
 def scales_of(scales: cute.Tensor, thread: Int32, whole: Int32):
-    """What all rows of a thread are multiplied by, or what is added: (VECTOR, VECTORS)."""
+    """What all rows of a thread are multiplied by, or what is added: (VECTOR, VECTORS), and (1,) for its tail."""
     vectors = cute.make_rmem_tensor((VECTOR, VECTORS), scales.element_type)
     load(vectors_of(scales.iterator, vectors, thread, ROW_THREADS), vectors, thread, ROW_THREADS, whole)
-    return vectors
+    tail = cute.make_rmem_tensor((1,), scales.element_type)
+    tail.fill(0.0)
+    if thread < cute.size(scales) - whole:
+        tail[0] = scales[whole + thread]
+    return vectors, tail
 
 
 @cute.jit
@@ -170,7 +166,7 @@ def norm_act_kernel(x: cute.Tensor, residual: cute.Tensor, bias: cute.Tensor, y:
     tail.fill(0.0)
     has_tail = thread < columns - whole
     y_vectors = cute.make_rmem_tensor((VECTOR, VECTORS), BFloat16)
-    bias_vectors = scales_of(bias, thread, whole)
+    bias_vectors, bias_tail = scales_of(bias, thread, whole)
     row = cta
     if row < rows:
         x_row = vectors_of(row_of(x, row), x_vectors, thread, ROW_THREADS)
@@ -202,5 +198,4 @@ def norm_act_kernel(x: cute.Tensor, residual: cute.Tensor, bias: cute.Tensor, y:
         y_row = vectors_of(row_of(y, row), y_vectors, thread, ROW_THREADS)
         move(y_vectors, y_row, thread, ROW_THREADS, whole)
         if has_tail:
-            bias_tail = tail_of(bias, whole + thread)
             y[row, whole + thread] = finish(tail, bias_tail)[0]

@@ -130,19 +130,15 @@ def row_of(matrix: cute.Tensor, row: Int32):
 
 
 @cute.jit
-def tail_of(scales: cute.Tensor, element: Int32):
-    """What a thread's tail is multiplied by, or what is added: (1,)."""
-    tail = cute.make_rmem_tensor((1,), scales.element_type)
-    tail[0] = scales[element]
-    return tail
-
-
-@cute.jit
 def scales_of(scales: cute.Tensor, thread: Int32, whole: Int32):
-    """What all rows of a thread are multiplied by, or what is added: (VECTOR, VECTORS)."""
+    """What all rows of a thread are multiplied by, or what is added: (VECTOR, VECTORS), and (1,) for its tail."""
     vectors = cute.make_rmem_tensor((VECTOR, VECTORS), scales.element_type)
     load(vectors_of(scales.iterator, vectors, thread, ROW_THREADS), vectors, thread, ROW_THREADS, whole)
-    return vectors
+    tail = cute.make_rmem_tensor((1,), scales.element_type)
+    tail.fill(0.0)
+    if thread < cute.size(scales) - whole:
+        tail[0] = scales[whole + thread]
+    return vectors, tail
 
 
 @cute.jit
@@ -254,7 +250,7 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor):
         tail.fill(0.0)
         has_tail = thread < columns - whole
         y_vectors = cute.make_rmem_tensor((VECTOR, VECTORS), BFloat16)
-        weight_vectors = scales_of(weight, thread, whole)
+        weight_vectors, weight_tail = scales_of(weight, thread, whole)
         state = make_pipeline_state(PipelineUserType.Consumer, STAGES)
         state.advance(group)
         for row in cutlass.range(cta + group * ctas, rows, GROUPS * ctas, unroll=1):
@@ -273,5 +269,4 @@ def norm_act_kernel(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor):
             y_row = vectors_of(row_of(y, row), y_vectors, thread, ROW_THREADS)
             move(y_vectors, y_row, thread, ROW_THREADS, whole)
             if has_tail:
-                weight_tail = tail_of(weight, whole + thread)
                 y[row, whole + thread] = finish(tail, weight_tail)[0]
