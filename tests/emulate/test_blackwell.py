@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
+from tests.once import Once
 from warpwright.emulate import Module, parse
 from warpwright.emulate.mutants.edits import apply, mutants
 
@@ -25,14 +27,22 @@ PAIR = {
 }
 
 
-@pytest.fixture(scope="session")
-def one_cta(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
-    return build(tmp_path_factory.mktemp("one_cta"))
+def built(once: Once, name: str) -> Path:
+    def make(top: Path) -> dict[str, Path]:
+        build(top, name)
+        return {name: top}
+
+    return once(f"sm_100a-{name}", make)[name]
 
 
 @pytest.fixture(scope="session")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
-    return build(tmp_path_factory.mktemp("pair"), "gemm_pair", 64)
+def one_cta(once: Once) -> Kernel:
+    return Kernel(built(once, "gemm"), 128)
+
+
+@pytest.fixture(scope="session")
+def pair(once: Once) -> Kernel:
+    return Kernel(built(once, "gemm_pair"), 64)
 
 
 @pytest.fixture(scope="session")

@@ -78,10 +78,9 @@ def _map(address: int, shape: tuple[int, int], stride: int, rows: int) -> Tensor
     return TensorMap(address, shape[::-1], (2 * stride,), (64, rows), 2, "128B")
 
 
-def build(folder: Path, name: str = "gemm", b_rows: int = 128) -> Kernel:
-    """Compile the module `name` of this folder."""
+def build(folder: Path, name: str = "gemm") -> None:
+    """Compile the module `name` of this folder into `folder`."""
     command = [sys.executable, "-c", _COMPILE, str(Path(__file__).parent), name, str(folder)]
     done = subprocess.run(command, env={**os.environ, "CUTE_DSL_ARCH": "sm_100a"}, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"compiling the sm_100a kernel failed:\n{done.stderr[-2000:]}")
-    return Kernel(folder, b_rows)
