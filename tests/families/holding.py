@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -90,5 +91,6 @@ def check_used(plan: Plan, lines: int) -> str:
     assert not re.search(r"\{\{|\}\}|\{%|%\}|\{#|#\}|\n\n\n\n|[ \t]\n|\t", text)
     code = re.sub(r"#.*", "", text.split('"""', 2)[2])
     names = [constant.name for constant in plan.constants] + re.findall(r"^(?:def|class) (\w+)", code, re.M)
-    assert not {name for name in names if len(re.findall(rf"\b{name}\b", code)) < 2} - {plan.entry}, plan.label
+    words = Counter(re.findall(r"\w+", code))
+    assert not {name for name in names if words[name] < 2} - {plan.entry}, plan.label
     return code
