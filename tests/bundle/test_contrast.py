@@ -78,7 +78,12 @@ def edited(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda v: v["ways"].pop(), "each number of chunks has each way, once"),
+        (lambda v: v["ways"].pop(), "each number of chunks that was asked for has each way, once"),
+        (lambda v: v.update(ways=[way for way in v["ways"] if way["chunks"] == 1]), "that was asked for has each way"),
+        (lambda v: v["ways"][3]["us"].pop(), r"ways.3.us is '\d+ samples': in each round each way goes once"),
+        (lambda v: v["ways"][3]["host_us"].pop(), "ways.3.host_us is"),
+        (lambda v: v["asked"].update(mode="Q"), "asked.mode is 'Q'"),
+        (lambda v: v["checked"].update(elements=0), "checked"),
         (lambda v: v["ways"][0].update(us=[]), "ways.0.us"),
         (lambda v: v["ways"][0].update(way="three streams"), "ways.0.way"),
         (lambda v: v["checked"].update(ratio=1.5), "no error exceeds its bound"),

@@ -107,6 +107,7 @@ CHANGED: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda v: v.update(variant="../elsewhere"), "plain name of a folder"),
     (lambda v: v["trace"].update(traceEvents=[]), "nothing was loaded"),
     (lambda v: v["trace"]["otherData"].update(kernel="another"), "it is of another"),
+    (lambda v: v["trace"]["otherData"].update(unit="1 us is one clock (measured on a B200)"), "otherData.unit"),
     (lambda v: v["trace"]["otherData"].update(obtained={}), "trace.otherData.obtained.protocol"),
     (lambda v: v["trace"]["otherData"]["obtained"].update(cubin_sha="1" * 64), "obtained.cubin_sha"),
     (lambda v: v["trace"]["otherData"]["obtained"].update(toolchain={}), "obtained.toolchain"),

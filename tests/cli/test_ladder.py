@@ -109,7 +109,7 @@ def measurement(reader: Path) -> dict[str, Any]:
                   "scalars": {"alpha": 1.0}, "chunks": [1, 8]},
         "status": "correct", "diagnosis": "", "checked": {"elements": 1, "ratio": 0.5}, "shared": "", "gpu": gpu,
         "time": "2026-11-29T12:00:00Z",
-        "ways": [{"way": w, "chunks": n, "us": [us, us + 1, us + 2], "host_us": [9.0]} for w, n, us in ways],
+        "ways": [{"way": w, "chunks": n, "us": [us, us + 1, us + 2], "host_us": [9.0] * 3} for w, n, us in ways],
     }  # fmt: skip
 
 
@@ -168,9 +168,10 @@ CHANGED: list[tuple[Any, str]] = [
     (lambda m: m.update(judged_by="0" * 16), "it was judged by code 0000000000000000, which is now"),
     (lambda m: (m.update(protocol=1), m.pop("judged_by")), "it was obtained with version 1 of the method"),
     (
-        lambda m: m["asked"]["problem"].update(m=128),
-        "its problem is {.*'m': 128, .*}, which is now",
+        lambda m: m["asked"]["problem"].update(k=128),
+        "its problem is {.*'k': 128, .*}, which is now",
     ),
+    (lambda m: m["maker"].update(variant="another"), "of its maker, another: it is f32.f16-.* here"),
     (lambda m: m["asked"].update(scalars={"alpha": 2.0}), "its scalars is {'alpha': 2.0}, which is now"),
 ]
 

@@ -52,6 +52,11 @@ def test_what_it_was_measured_with_is_told(trace: dict[str, Any]) -> None:
         (lambda t: t.update(traceEvents=[]), "nothing was loaded"),
         (lambda t: t["traceEvents"][-1].update(dur="long"), "no trace"),
         (lambda t: t["traceEvents"][-1].update(tid=77), "no trace"),
+        *(
+            (lambda t, name=name, value=value: t["traceEvents"][-1].update({name: value}), "is no number of clocks")
+            for name, value in (("dur", -1), ("dur", 0.5), ("ts", "nan"), ("ts", "inf"), ("ts", True), ("ts", None))
+        ),
+        (lambda t: t["otherData"].update(unit="not measured, drawn"), "modelled, not measured"),
     ],
 )
 def test_what_is_no_measured_timeline_is_named(trace: dict[str, Any], change: Any, why: str) -> None:

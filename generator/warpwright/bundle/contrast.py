@@ -10,7 +10,7 @@ from pydantic import Field
 
 from warpwright.bundle.origin import Origin, check_names, check_time, other_build
 from warpwright.device.contrast import KIND, PROTOCOLS
-from warpwright.device.two_streams import MAKER, NARROW, ONE, READER, TWO
+from warpwright.device.two_streams import MAKER, NARROW, ONE, READER, TWO, chunk_length
 from warpwright.frozen import Frozen
 from warpwright.protocols import LARGEST_RATIO
 from warpwright.record import write_json
@@ -34,7 +34,7 @@ class _Asked(Frozen):
 
 
 class _Checked(Frozen):
-    elements: Count
+    elements: Some
     ratio: Error
 
 
@@ -82,10 +82,24 @@ def check_contrast(value: Mapping[str, Any]) -> None:
     if not isinstance(checked, _Checked) or isinstance(checked.ratio, str) or checked.ratio > LARGEST_RATIO:
         raise SchemaError("checked", value["checked"], "of what is correct no error exceeds its bound, 1")
     told_ways = [(way.way, way.chunks) for way in found.ways]
-    numbers = sorted({chunks for name, chunks in told_ways if name == ONE} | {1})
+    numbers = _numbers(found.asked)
     due = [(MAKER, 1), *((name, chunks) for chunks in numbers for name in (READER, ONE, TWO, NARROW))]
     if sorted(told_ways) != sorted(due):
-        raise SchemaError("ways", sorted(set(told_ways) ^ set(due))[:2], "each number of chunks has each way, once")
+        rule = "each number of chunks that was asked for has each way, once"
+        raise SchemaError("ways", sorted(set(told_ways) ^ set(due))[:2], rule)
+    for number, way in enumerate(found.ways):
+        for name, samples in (("us", way.us), ("host_us", way.host_us)):
+            if len(samples) != len(found.ways[0].us):
+                rule = f"in each round each way goes once, and the first was timed {len(found.ways[0].us)} times"
+                raise SchemaError(f"ways.{number}.{name}", f"{len(samples)} samples", rule)
+
+
+def _numbers(asked: _Asked) -> list[int]:
+    """The numbers of chunks that the mode is cut into, of those asked for; and one."""
+    length = asked.problem.get(asked.mode.lower())
+    if length is None:
+        raise SchemaError("asked.mode", asked.mode, f"it is one of {', '.join(asked.problem).upper()}")
+    return sorted({-(-length // chunk_length(length, asked.unit, chunks)) for chunks in asked.chunks} | {1})
 
 
 def record_contrast(result: Mapping[str, Any], out: Path) -> str:

@@ -48,9 +48,12 @@ def check_timeline(value: Mapping[str, Any]) -> None:
     if not right:
         return
     try:
-        obtained = measured(found.trace, found.variant).obtained
+        told = measured(found.trace, found.variant)
     except TimelineError as error:
         raise SchemaError("trace", "a trace", str(error)) from None
+    obtained, due = told.obtained, f"measured on {value['gpu']['gpu']}, driver {value['gpu']['driver']}"
+    if not told.source.startswith(due):
+        raise SchemaError("trace.otherData.unit", told.source, f"it was {due}")
     for key in ("protocol", "source_sha", "cubin_sha", "arch", "toolchain", "gpu"):
         if obtained.get(key) != value[key]:
             raise SchemaError(f"trace.otherData.obtained.{key}", obtained.get(key), "it must be what the result says")

@@ -30,7 +30,7 @@ from warpwright.device.tolerance import compare, number
 from warpwright.device.variant import load_variant
 from warpwright.plan.types import Argument
 
-__all__ = ["BUFFERS", "MAKER", "NARROW", "ONE", "READER", "TWO", "run_two_streams"]
+__all__ = ["BUFFERS", "MAKER", "NARROW", "ONE", "READER", "TWO", "chunk_length", "run_two_streams"]
 
 #: The ways: the maker alone, the reader alone, one after the other, side by side, and so with a narrow maker: of as
 #: many CTAs as the reader has, of which one fits beside each of the reader's, where all of them would fill the SMs.
@@ -58,6 +58,11 @@ class _Way:
         started = time.perf_counter()
         self.run()
         self.host_us.append((time.perf_counter() - started) * 1e6)
+
+
+def chunk_length(length: int, unit: int, chunks: int) -> int:
+    """The length of each of so many chunks at most, but of the last: a multiple of the unit."""
+    return -(-length // chunks // unit) * unit
 
 
 def run_two_streams(
@@ -157,8 +162,8 @@ class _Pair:
         return tensors.make_buffer(self.xp, self.made, self._flat(length), aligned=True)
 
     def _cut(self, chunks: int) -> list[slice]:
-        """Of the mode: so many chunks at most, multiples of the unit but for the last."""
-        length = -(-self.length // chunks // self.unit) * self.unit
+        """Of the mode: so many chunks at most."""
+        length = chunk_length(self.length, self.unit, chunks)
         return [slice(at, min(at + length, self.length)) for at in range(0, self.length, length)]
 
     def make(self, part: slice, into: GuardedBuffer, narrow: bool = False) -> Launch:

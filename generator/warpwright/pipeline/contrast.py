@@ -151,9 +151,10 @@ def _stale(result: Mapping[str, Any], pair: Pair | str) -> str:
     judge = {KIND: Standard(PROTOCOL, reader.standards["gpu-validated"].code)}
     subjects = {"reader": replace(reader, standards=judge), "maker": replace(subject_of(pair.maker), standards={})}
     for who, subject in subjects.items():
-        why = stale_because(_evidence(result, who), subject)
+        due, told = getattr(pair, who).name, result[who]["variant"]
+        why = stale_because(_evidence(result, who), subject) or ("" if told == due else f"it is {due} here")
         if why:
-            return f"of its {who}, {result[who]['variant']}: {why}"
+            return f"of its {who}, {told}: {why}"
     asked, due = result["asked"], plain(asdict(pair.asked))
     other = [key for key in due if key != "chunks" and asked[key] != due[key]]
     return f"its {other[0]} is {asked[other[0]]}, which is now {due[other[0]]}" if other else ""

@@ -5,6 +5,7 @@ Loads are shown by stage, and of each role that computes its first warp alone: t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -38,7 +39,7 @@ def measured(trace: Any, variant: str) -> Measured:
         kernel, unit = str(other["kernel"]), str(other["unit"])
         if kernel != variant:
             raise TimelineError(f"it is of {kernel}")
-        if "measured" not in unit:
+        if not re.search(r"\(measured\b", unit):
             raise TimelineError("it is modelled, not measured")
         roles: dict[tuple[int, int], str] = {}
         for event in (event for event in events if event["name"] == "thread_name"):
@@ -53,8 +54,8 @@ def measured(trace: Any, variant: str) -> Measured:
                 continue
             role, kind = roles[event["pid"], event["tid"]], _KINDS[event["cat"]]
             if first[event["pid"], role] == event["tid"]:
-                start = float(event["ts"])
-                spans.append(Span(_track(kind, role), kind, start, start + float(event["dur"])))
+                start, length = _clocks(event["ts"]), _clocks(event["dur"])
+                spans.append(Span(_track(kind, role), kind, start, start + length))
     except TimelineError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -67,11 +68,15 @@ def measured(trace: Any, variant: str) -> Measured:
     problem = f", {other['problem']}" if other.get("problem") else ""
     shared = f" (shared GPU: {other['shared']})" if other.get("shared") else ""
     obtained = other.get("obtained")
-    return Measured(
-        tuple(sorted(spans, key=lambda span: span.start)),
-        f"{told}{problem}{shared}",
-        obtained if isinstance(obtained, dict) else {},
-    )
+    obtained = obtained if isinstance(obtained, dict) else {}
+    return Measured(tuple(sorted(spans, key=lambda span: span.start)), f"{told}{problem}{shared}", obtained)
+
+
+def _clocks(told: Any) -> float:
+    """A number of clocks. Raises ValueError for what is none."""
+    if type(told) is not int or told < 0:
+        raise ValueError(f"{told!r} is no number of clocks")
+    return float(told)
 
 
 def stretch(spans: tuple[Span, ...], clocks: float) -> tuple[Span, ...]:
