@@ -95,6 +95,9 @@ def test_what_cannot_be_says_so_in_words() -> None:
     assert broken(columns=65536, **{**HELD, **NONE, "x": "f32"})["shared_memory"].endswith("or row: streamed")
     assert broken(columns=4096, **{**AHEAD, "rows_per_group": 40})["shared_memory"].endswith("fewer rows per group")
     assert broken(columns=1024, warps_per_row=40, groups=1)["warps"] == "fewer warps per row, or fewer producers"
+    shared = {**AHEAD, "columns": 24576, "warps_per_row": 32}
+    assert broken(**{**shared, "ctas_per_row": 3})["ctas_per_row.sums"] == "8"  # of 10, a power of two
+    assert broken(**{**shared, "ctas_per_row": 64})["ctas_per_row.sums"] == "fewer CTAs per row"
 
 
 @pytest.mark.parametrize("seed", range(300))

@@ -122,7 +122,8 @@ def _(s: Solution) -> Finding:
     given, most = s.design.warps_per_row, _MAX_WARPS // s.design.ctas_per_row
     if not s.shared_out or (s.parts <= LANES and given & (given - 1) == 0):
         return None
-    return given, f"a power of two, {most} at most", min(most, 1 << (given.bit_length() - 1))
+    nearest = 1 << (min(given, most).bit_length() - 1) if most else Advice("fewer CTAs per row")
+    return given, f"a power of two, {most} at most", nearest
 
 
 @RULES.add("row", "design.row")
