@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import TRIED, kind, missed, reasons, share
+from tests.mutants import TRIED, kind, missed, share, survivors
 from tests.small import FORMS
 from warpwright import emulate, families
 from warpwright.emulate.mutants.edits import Mutant
@@ -28,7 +28,7 @@ def test_a_mutant_of_each_kind_is_caught(
     family: str, form: str, turn: int, small_kernels: Callable[[str], Mapping[str, Path]]
 ) -> None:
     subject = harness.load(small_kernels(family)[form])
-    listed, survive = mutants_of(subject), reasons(family, subject.plan.label)
+    listed, survive = mutants_of(subject), survivors(family, form, subject.plan.label)
     assert set(survive) <= {mutant.name for mutant in listed}
     chosen = share(listed, survive, turn)
     assert {kind(mutant) for mutant in listed} - {kind(mutant) for mutant in chosen} <= {
@@ -45,8 +45,8 @@ def test_every_family_has_its_mutants_tried() -> None:
 def test_one_of_each_kind_is_chosen_and_another_in_each_turn() -> None:
     listed = [Mutant(f"{what} #{n}", 1, "", ()) for what in ("delete a", "flip a", "delete b") for n in (1, 2, 3)]
 
-    def chosen(turn: int, *survivors: str) -> list[str]:
-        return [mutant.name for mutant in share(listed, survivors, turn)]
+    def chosen(turn: int, *surviving: str) -> list[str]:
+        return [mutant.name for mutant in share(listed, surviving, turn)]
 
     assert chosen(0) == ["delete a #1", "flip a #1", "delete b #1"]
     assert chosen(4, "flip a #2") == ["delete a #2", "flip a #1", "delete b #2"]
@@ -63,7 +63,7 @@ def test_every_kind_that_the_emulator_knows_is_tried(small_kernels: Callable[[st
         for family, forms in TRIED.items()
         for turn, form in enumerate(forms)
         for subject in [harness.load(small_kernels(family)[form])]
-        for mutant in share(mutants_of(subject), reasons(family, subject.plan.label), turn)
+        for mutant in share(mutants_of(subject), survivors(family, form, subject.plan.label), turn)
     }
     untried = {words for words in written if not any(re.match(words, one) for one in tried)}
     assert untried == {re.escape(words) for words in ELSEWHERE}
