@@ -29,8 +29,8 @@ NORM_ACT = {
         ("1024-preprocess-14x1.2-q2-s28", "2 to 14"),
     ),
     "norm_act_sm90": (
-        ("4096-none-1x4-x5-once3", "5 CTAs of four warps, three rows at once"),
-        ("4096-none-1x4-x5-once2", "two rows at once"),
+        ("4096-none-1x4-x5-once2", "5 CTAs of four warps, two rows at once"),
+        ("4096-none-1x4-x5-once3", "three rows at once"),
         ("4096-none-1x4-x4", "persistent"),
         ("4096-none-1x4-x5-once", "a CTA for each row"),
         ("4096-tma-6x4-s12-ws-r", "registers reallocated, scales in shared memory"),
@@ -42,6 +42,7 @@ NORM_ACT = {
         ("4096-preprocess-3x4.4-s3", "4 to 12"),
     ),
     "norm_act_8192_sm90": (
+        ("8192-none-1x4-c2-x5-once3", "two CTAs share a row, 5 on an SM, three rows at once"),
         ("8192-none-1x4-x3-once3", "3 CTAs of four warps, three rows at once"),
         ("8192-none-1x8-x2", "persistent"),
         ("8192-none-1x8-x2-once", "a CTA for each row"),
@@ -49,12 +50,15 @@ NORM_ACT = {
         ("8192-preprocess-1x8.8-s2", "8 producer warps to 8"),
     ),
     "norm_act_16384_sm90": (
+        ("16384-none-1x4-c4-x5-once5", "four CTAs share a row, 5 on an SM, five rows at once"),
+        ("16384-none-1x4-c4-x5-once4", "four rows at once"),
         ("16384-none-1x16-ws", "persistent, scales in shared memory"),
         ("16384-none-1x16-once", "a CTA for each row"),
         ("16384-tma-1x16-s2-r", "registers reallocated"),
         ("16384-tma-2x8-s2-ws-r", "two groups, scales in shared memory"),
     ),
     "norm_act_65536_sm90": (
+        ("65536-none-1x4-c8-x3-once3", "eight CTAs share a row, 3 on an SM, three rows at once"),
         ("65536.shared-none-1x32", "the row in shared memory"),
         ("65536.streamed-none-1x32", "the row loaded three times"),
         ("65536.shared-tma-1x16-s12-r", "the row in shared memory, registers reallocated"),
