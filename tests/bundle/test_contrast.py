@@ -63,9 +63,25 @@ def test_what_was_measured_comes_home(results: Path, tmp_path: Path) -> None:
     assert stored["judged_by"] == checking_digest("gemm", ("bias_n", "relu"))
 
 
-def test_the_rest_of_the_bundle_is_not_timed_for_lack_of_problems(packed: Path) -> None:
-    done = run(packed, "--variants", READER)  # alone, it has no contrast
+def test_one_kernel_alone_has_no_contrast(packed: Path) -> None:
+    done = run(packed, "--variants", READER, "--only", "contrast")
+    assert done.returncode == 2
+    assert "no contrast to measure: one of the two kernels was not asked for: leave out --variants" in done.stderr
     assert "two streams" not in done.stdout
+
+
+def test_an_older_one_gives_way_to_what_is_there(results: Path, tmp_path: Path) -> None:
+    out, new = tmp_path / "out", results.read_text()
+    assert import_results([results], out).refused == []
+    edited(results, lambda value: value.update(time="2026-01-01T00:00:00Z"))
+    found = import_results([results], out)
+    assert found.merged == []
+    assert "it is of 2026-01-01T00:00:00Z, and " in found.refused[0]
+    assert "contrast.json is newer, of " in found.refused[0]
+    stored = read_json(out / "demo" / READER / "contrast.json")
+    assert stored == json.loads(new.splitlines()[-1])
+    results.write_text(new)
+    assert import_results([results], out).refused == []  # the same again
 
 
 def edited(path: Path, change: Callable[[dict[str, Any]], object]) -> None:

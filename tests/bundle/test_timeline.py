@@ -49,11 +49,11 @@ def packed(plan: Plan, tmp_path: Path, with_twins: bool = True) -> Path:
     return bundle(config, twins=twins if with_twins else None).directory
 
 
-def run(packed: Path, plan: Plan, **how: bool) -> subprocess.CompletedProcess[str]:
+def run(packed: Path, plan: Plan, only: str = "timeline", **how: bool) -> subprocess.CompletedProcess[str]:
     marks = one_round(plan).save(packed.parent / "marks.npz", **how)
     command = [sys.executable, str(packed / "run.py"), "--backend", "tests.device.doubles:MarkingBackend"]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "DOUBLE_MARKS": str(marks)}
-    command += ["--only", "timeline"]
+    command += ["--only", only]
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False, cwd=packed)
 
 
@@ -95,6 +95,26 @@ def test_a_bundle_without_twins_says_how_it_gets_them(plan: Plan, tmp_path: Path
     done = run(packed(plan, tmp_path, with_twins=False), plan)
     assert done.returncode == 2
     assert "`warpwright bundle ... --twins` packs them" in done.stderr
+
+
+def test_a_bundle_without_a_contrast_says_how_it_gets_one(plan: Plan, tmp_path: Path) -> None:
+    done = run(packed(plan, tmp_path, with_twins=False), plan, only="contrast")
+    assert done.returncode == 2
+    assert "`warpwright ladder --contrast --to DIR` packs both" in done.stderr
+
+
+def test_an_older_one_gives_way_to_what_is_there(results: Path, tmp_path: Path) -> None:
+    out, path = tmp_path / "out", tmp_path / "out" / "demo" / NAME / "timeline.json"
+    for _ in range(2):  # the same again is taken
+        assert import_results([results], out).refused == []
+    there, new = path.read_bytes(), results.read_text()
+    results.write_text(new.replace(json.loads(new.splitlines()[-1])["time"], "2026-01-01T00:00:00Z"))
+    found = import_results([results], out)
+    assert found.merged == []
+    assert f"it is of 2026-01-01T00:00:00Z, and {path} is newer, of " in found.refused[0]
+    assert path.read_bytes() == there
+    path.write_text("{}")  # what is none gives way
+    assert import_results([results], out).refused == []
 
 
 #: One change each of a result, and what is said of it.

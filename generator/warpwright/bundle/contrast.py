@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from warpwright.bundle.origin import Origin, check_names, check_time, other_build
+from warpwright.bundle.origin import Origin, check_names, check_time, newer_there, other_build
 from warpwright.device.contrast import KIND, PROTOCOLS
 from warpwright.device.two_streams import MAKER, NARROW, ONE, READER, TWO, chunk_length
 from warpwright.frozen import Frozen
 from warpwright.protocols import LARGEST_RATIO
-from warpwright.record import write_json
+from warpwright.record import read_json, write_json
 from warpwright.record.forms import Count, Error, Finite, Positive, Some, Text
 from warpwright.record.schema import check_form, check_gpu
 from warpwright.record.wrong import SchemaError
@@ -110,5 +110,9 @@ def record_contrast(result: Mapping[str, Any], out: Path) -> str:
     why = other_build(folder, reader)
     if why or result["status"] == "not_run":
         return why or f"no verdict (not_run): {result['diagnosis']}"
-    write_json(folder / FILE, result)
-    return ""
+    path = folder / FILE
+    there = read_json(path) or {}
+    why = newer_there(path, {**there.get("reader", {}), "time": there.get("time")}, {**reader, "time": result["time"]})
+    if not why:
+        write_json(path, result)
+    return why

@@ -14,7 +14,7 @@ from warpwright.record import read_json
 from warpwright.record.forms import Sha, Text
 from warpwright.record.wrong import SchemaError
 
-__all__ = ["Origin", "check_names", "check_time", "other_build"]
+__all__ = ["Origin", "check_names", "check_time", "newer_there", "other_build"]
 
 #: Seconds by which the clocks of two machines may be apart.
 _CLOCKS_APART = 86_400
@@ -62,4 +62,15 @@ def other_build(folder: Path, origin: Mapping[str, Any]) -> str:
     for key, what in (("source_sha", "source"), ("cubin_sha", "cubin")):
         if build.get(key) != origin[key]:
             return f"it is for {what} {origin[key][:12]}, the local build has {str(build.get(key))[:12]}; measure anew"
+    return ""
+
+
+def newer_there(path: Path, there: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """Say why a result gives way to what is in `path`, of the same build but obtained later, "" where it does not.
+
+    there, result: `source_sha`, `cubin_sha` and `time` of each; {} where there is nothing.
+    """
+    same = all(there.get(key) == result[key] for key in ("source_sha", "cubin_sha"))
+    if same and isinstance(there.get("time"), str) and there["time"] > result["time"]:
+        return f"it is of {result['time']}, and {path} is newer, of {there['time']}; remove that to take this"
     return ""

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from warpwright.bundle.origin import Origin, check_names, check_time, other_build
+from warpwright.bundle.origin import Origin, check_names, check_time, newer_there, other_build
 from warpwright.diagnosis.obtained import PROTOCOL
 from warpwright.diagnosis.taken import KIND
 from warpwright.diagnosis.timeline import written
 from warpwright.record.atomic import write_text
 from warpwright.record.forms import Positive, Some, Text
 from warpwright.record.schema import check_form, check_gpu
+from warpwright.record.strict import parse_json
 from warpwright.record.wrong import SchemaError
 from warpwright.steps.measured import TimelineError, measured
 
@@ -68,5 +69,16 @@ def record_timeline(result: Mapping[str, Any], out: Path) -> str:
     why = other_build(folder, result)
     if why or result["status"] != "correct":
         return why or f"no timeline ({result['status']}): {result['diagnosis']}"
-    write_text(folder / FILE, written(result["trace"]))
-    return ""
+    path = folder / FILE
+    why = newer_there(path, _obtained(path, result["variant"]), result)
+    if not why:
+        write_text(path, written(result["trace"]))
+    return why
+
+
+def _obtained(path: Path, variant: str) -> Mapping[str, Any]:
+    """What the timeline that is there was obtained with, {} where there is none, or it does not say."""
+    try:
+        return measured(parse_json(path.read_text(encoding="utf-8")), variant).obtained
+    except (FileNotFoundError, ValueError):  # TimelineError among them, and what is no JSON or no text
+        return {}

@@ -101,7 +101,7 @@ def _run(bundle: Bundle, options: argparse.Namespace, results: ResultsFile) -> _
                 _compare(variants, supervisor, options, results, found)
             if options.only in (None, "bench"):
                 _bench(variants, supervisor, bundle.bench, options, results, found)
-            if bundle.contrast and options.only in (None, KIND):
+            if options.only in (None, KIND):
                 _contrast(bundle, supervisor, options, results, found)
             if options.only in (None, taken.KIND):
                 _timelines(bundle, supervisor, options, results, found)
@@ -273,11 +273,17 @@ def _bench(
 
 
 def _contrast(bundle: Bundle, supervisor: Supervisor, options: Any, results: ResultsFile, found: _Found) -> None:
-    result = contrast_of(bundle.contrast, bundle.variants, supervisor, options.rounds, options.seed)
-    if result is not None:  # else others were asked for
-        results.add(result)
-        found.beside.append(result)
-        _say("\n".join(lines(result)))
+    told = bundle.contrast
+    result = contrast_of(told, bundle.variants, supervisor, options.rounds, options.seed) if told else None
+    if result is None:
+        if options.only:
+            packs = "`warpwright ladder --contrast --to DIR` packs both"
+            why = "one of the two kernels was not asked for: leave out --variants" if told else packs
+            raise UnusableError(f"there is no contrast to measure: {why}")
+        return
+    results.add(result)
+    found.beside.append(result)
+    _say("\n".join(lines(result)))
 
 
 def _timelines(bundle: Bundle, supervisor: Supervisor, options: Any, results: ResultsFile, found: _Found) -> None:
