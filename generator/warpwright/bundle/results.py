@@ -78,7 +78,7 @@ def import_results(paths: Sequence[Path], out_root: Path) -> Imported:
     Raises UserError, with file and line, for a file that cannot be read, holds no result, or holds what run.py never
     wrote. What else is not taken is in `refused`.
     """
-    imported, taken = Imported(), []
+    imported, merging = Imported(), []
     for path in paths:
         for where, result in _read(path, imported):
             try:
@@ -89,7 +89,7 @@ def import_results(paths: Sequence[Path], out_root: Path) -> Imported:
                 named = str(result.get("variant"))
                 imported.refused.append(f"{where}: {named if named.isprintable() else shown(named)}: {home}")
             else:
-                taken.append((path, result, home))
+                merging.append((path, result, home))
     for where, measured in imported.beside:
         why = _BESIDE[measured["kind"]][1](measured, out_root)
         of = measured.get("reader", measured)
@@ -98,7 +98,7 @@ def import_results(paths: Sequence[Path], out_root: Path) -> Imported:
         else:
             imported.merged.append((of["config"], of["variant"], measured["kind"], measured["status"]))
     notes: dict[str, str] = {}
-    for path, result, home in taken:
+    for path, result, home in merging:
         notes |= _merge(result, home, here=False)
         imported.merged.append((result["config"], result["variant"], result["method"], result["status"]))
         imported.configs.setdefault(path, set()).add(result["config"])

@@ -43,7 +43,8 @@ def write_twins(folders: Sequence[Path], bundle: Path, on_step: Callable[[], Non
 
 def _write_twins(folder: Path, target: Path, scratched: Path, service: Pool) -> None:
     """The twin that notes where warps are; of a step of a sequence also the one that is stamped, for its timeline."""
-    plan, edited = load_variant(folder).plan, load_variant(folder).origin.edited
+    variant = load_variant(folder)
+    plan, edited = variant.plan, variant.origin.edited
     text = (folder / "kernel.py").read_text(encoding="utf-8") if edited else ""
     sources = {TWIN: (instrumented(plan), twin_source(plan))}
     if family(plan.family).step(plan):

@@ -5,13 +5,13 @@ Travels in bundles: imports nothing that a GPU host lacks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from warpwright.diagnosis.spans import Trace
 
-__all__ = ["COMMITTED_CLOCKS", "perfetto", "shortened"]
+__all__ = ["COMMITTED_CLOCKS", "first_tracks", "perfetto", "shortened"]
 
 _WARPS, _COMPUTE, _LOADS = 1, 2, 3
 #: Of a timeline that is committed: several tiles' steps around the end of the first.
@@ -47,14 +47,29 @@ def perfetto(
     return {"traceEvents": events, "otherData": {**other, **more}}
 
 
+def first_tracks(
+    events: Sequence[Mapping[str, Any]],
+) -> tuple[dict[tuple[int, int], str], dict[tuple[int, str], int]]:
+    """Return the role of each track, by its group and number; and of each role in a group its first track, whose warp
+    stands for the others.
+
+    Raises KeyError, TypeError or AttributeError for what are no events of `perfetto`.
+    """
+    roles: dict[tuple[int, int], str] = {}
+    for event in (event for event in events if event["name"] == "thread_name"):
+        name = str(event["args"]["name"])
+        roles[event["pid"], event["tid"]] = name.partition(": ")[2] or name
+    first: dict[tuple[int, str], int] = {}
+    for (group, track), role in roles.items():
+        first[group, role] = min(first.get((group, role), track), track)
+    return roles, first
+
+
 def shortened(value: Mapping[str, Any], clocks: int = COMMITTED_CLOCKS) -> dict[str, Any]:
     """Return a stretch of what `perfetto` gives, small enough to be committed: so many clocks, with the first store in
     their middle where there is one, without waits, and of each role its first warp alone."""
     events = value["traceEvents"]
-    titles = {(e["pid"], e["tid"]): e["args"]["name"].partition(": ")[2] for e in events if e["name"] == "thread_name"}
-    first: dict[tuple[int, str], int] = {}
-    for (group, track), role in titles.items():
-        first[group, role] = min(first.get((group, role), track), track)
+    roles, first = first_tracks(events)
     spans = [e for e in events if e["ph"] == "X" and e["cat"] != "wait"]
     starts = [e["ts"] for e in spans if e["cat"] == "store"] or [e["ts"] for e in spans]
     begin = max(0, min(starts, default=0) - clocks // 2)
@@ -63,7 +78,7 @@ def shortened(value: Mapping[str, Any], clocks: int = COMMITTED_CLOCKS) -> dict[
         for e in spans
         if e["ts"] < begin + clocks
         and e["ts"] + e["dur"] > begin
-        and (e["cat"] == "load" or first[e["pid"], titles[e["pid"], e["tid"]]] == e["tid"])
+        and (e["cat"] == "load" or e["tid"] == first[e["pid"], roles[e["pid"], e["tid"]]])
     ]
     shown = {(e["pid"], e["tid"]) for e in kept}
     heads = [e for e in events if e["ph"] == "M" and ("tid" not in e or (e["pid"], e["tid"]) in shown)]

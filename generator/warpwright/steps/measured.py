@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from warpwright.diagnosis.perfetto import first_tracks
 from warpwright.plan.step import Span
 
 __all__ = ["Measured", "TimelineError", "measured", "stretch"]
@@ -41,13 +42,7 @@ def measured(trace: Any, variant: str) -> Measured:
             raise TimelineError(f"it is of {kernel}")
         if not re.search(r"\(measured\b", unit):
             raise TimelineError("it is modelled, not measured")
-        roles: dict[tuple[int, int], str] = {}
-        for event in (event for event in events if event["name"] == "thread_name"):
-            name = str(event["args"]["name"])
-            roles[event["pid"], event["tid"]] = name.partition(": ")[2] or name
-        first: dict[tuple[int, str], int] = {}
-        for (group, track), role in roles.items():
-            first[group, role] = min(first.get((group, role), track), track)
+        roles, first = first_tracks(events)
         spans = []
         for event in events:
             if event["ph"] != "X" or event.get("cat") not in _KINDS:
