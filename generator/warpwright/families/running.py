@@ -88,7 +88,7 @@ class Peer:
 class Workload(Protocol):
     """Everything about the problems of one family. `xp` is numpy or torch with one vocabulary (device/xp.py)."""
 
-    design: type  # dataclass of a plan's resolved design
+    designs: Mapping[str, type]  # by arch: the dataclass of a plan's resolved design
     modes: tuple[str, ...]  # of a problem, in the order in which people name its extents
 
     def problems(self, plan: Plan) -> list[Problem]:

@@ -28,7 +28,8 @@ def plan_from_json(value: Mapping[str, Any]) -> Plan:
         if plan.legal:
             if not plan.kernels:
                 raise ValueError("it is legal and has no kernels")
-            plan = dataclasses.replace(plan, design=typed(workload(plan.family).design, plan.design, "design"))
+            design = workload(plan.family).designs[plan.arch]
+            plan = dataclasses.replace(plan, design=typed(design, plan.design, "design"))
             if plan.identity and identified(plan).identity != plan.identity:
                 raise ValueError(f"its identity {plan.identity} is not that of the kernel and design in it")
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 __all__ = [
     "Argument", "ArgumentRole", "Barrier", "Buffer", "Constant", "Copy", "KernelPlan", "Limit", "Mma", "Plan", "Role",
-    "Space", "Swizzle", "Violation",
+    "Space", "Swizzle", "TensorMemory", "Violation",
 ]  # fmt: skip
 
 Swizzle = Literal["none", "32B", "64B", "128B"]
@@ -100,6 +100,8 @@ class Mma:
 
     instruction: the PTX opcode. sass: the machine instruction with its shape (HGMMA.64x256x16). pairs: PTX opcodes with
     the machine instruction of each: the SASS may hold no more of it, since ptxas adds them where it must serialise.
+    descriptor: tcgen05's instruction descriptor, which holds shape, dtypes and majors; None where the opcode says them,
+    or where a bit of it is set while the kernel runs.
     """
 
     instruction: str
@@ -109,6 +111,21 @@ class Mma:
     k: int
     per_stage: int
     pairs: tuple[tuple[str, str], ...] = ()
+    descriptor: int | None = None
+
+
+@dataclass(frozen=True)
+class TensorMemory:
+    """What one CTA allocates of tensor memory (Blackwell), and who does: columns of 128 lanes of 32 bits.
+
+    Its parts are the kernel's buffers of space `tensor`. allocates, frees: a warp each, as roles. ctas: of one
+    allocation, 2 for a CTA pair. Once it is there, the allocating warp gives the permit to allocate up.
+    """
+
+    columns: int  # a power of two from 32 to 512
+    ctas: int
+    allocates: str
+    frees: str
 
 
 @dataclass(frozen=True)
@@ -188,6 +205,7 @@ class KernelPlan:
     roles: tuple[Role, ...] = ()
     copies: tuple[Copy, ...] = ()
     mmas: tuple[Mma, ...] = ()
+    tensor_memory: TensorMemory | None = None
     ctas_per_sm: int | None = None  # that share an SM, by the launch bounds; None: one is promised, more may fit
 
 

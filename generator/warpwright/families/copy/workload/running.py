@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from warpwright.device.problem import Case, Problem
@@ -24,7 +25,7 @@ _STRIDE, _END = 8191, 8192
 
 
 class _Copy:
-    design: type = CopyDesign
+    designs: Mapping[str, type] = MappingProxyType({"sm_90a": CopyDesign})
     modes: tuple[str, ...] = ("N",)
 
     def problems(self, plan: Plan) -> list[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from warpwright.device.problem import Case, Fill, Problem
@@ -26,7 +27,7 @@ _ALIGNED, _LIMIT = 8, 132
 class Gemm(Products):
     """Of GEMMs, and of families that stand on this one."""
 
-    design: type = GemmDesign
+    designs: Mapping[str, type] = MappingProxyType({"sm_90a": GemmDesign})
 
     def problems(self, plan: Plan) -> list[Problem]:
         return problems.standard(plan, Chain(plan).skips.values())

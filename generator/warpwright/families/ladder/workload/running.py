@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from warpwright.device.problem import Case, Problem
 from warpwright.families.gemm.workload.running import Gemm
@@ -23,7 +24,7 @@ _VECTOR, _SUBTILE = 8, 32
 
 
 class _Ladder(Gemm):
-    design: type = LadderDesign
+    designs: Mapping[str, type] = MappingProxyType({"sm_90a": LadderDesign})
 
     def problems(self, plan: Plan) -> list[Problem]:
         found = super().problems(plan)

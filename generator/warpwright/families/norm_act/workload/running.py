@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from warpwright.device.problem import Case, Problem
@@ -25,7 +26,7 @@ _MEAN = {"bf16": 512.0, "f16": 1024.0, "f32": 4096.0}
 
 
 class _NormAct:
-    design: type = NormDesign
+    designs: Mapping[str, type] = MappingProxyType({"sm_90a": NormDesign})
     modes: tuple[str, ...] = ("M", "N")
 
     def problems(self, plan: Plan) -> list[Problem]:

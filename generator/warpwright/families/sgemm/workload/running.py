@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from warpwright.device.problem import Case, Fill, Problem
@@ -26,7 +27,7 @@ _LARGE, _SMALL = 2.0**127, 3 * 2.0**-140
 
 
 class _Sgemm(Products):
-    design: type = SgemmDesign
+    designs: Mapping[str, type] = MappingProxyType({"sm_90a": SgemmDesign})
 
     def problems(self, plan: Plan) -> list[Problem]:
         d: SgemmDesign = plan.design
