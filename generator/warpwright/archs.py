@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["H200", "SM90A", "TMA_STRIDES", "Arch", "Device", "LaunchLimits", "MmaShapes", "arch", "launch_limits"]
+__all__ = [
+    "B200", "H200", "SM90A", "SM100A", "SM103A", "SM110A", "SM120A", "TMA_STRIDES", "Arch", "Device", "Extents",
+    "LaunchLimits", "MmaKind", "MmaShapes", "arch", "launch_limits",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class MmaShapes:
-    """What the tensor-core instructions of an arch take: M, multiples of `n_step` up to `n_max`, bytes of K."""
+    """What MMAs of a warpgroup take: M, multiples of `n_step` up to `n_max`, bytes of K. Where there are none, no M."""
 
     m: tuple[int, ...]
     n_step: int
@@ -18,8 +21,42 @@ class MmaShapes:
 
 
 @dataclass(frozen=True)
+class Extents:
+    """The M and N, each in ascending order, that one tcgen05.mma may have: of a pair, both CTAs' together."""
+
+    m: tuple[int, ...]
+    n: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MmaKind:
+    """One kind of tcgen05.mma, dense. Source: PTX ISA 9.1, 9.7.16.2.1 (shapes), 9.7.16.10.1 (majors).
+
+    k: elements of K in one MMA, packed ones of 4 bits counted singly. alone, pair: of cta_group 1 and 2. n_step_8bit:
+    the step of N by cta_group where B holds elements of 8 bits along N. mn_major: whether A and B may run along M and
+    N: "any", "8-bit" (narrower elements run along K alone), "none". scaled: whether scale factors come along.
+    """
+
+    name: str  # in PTX: kind::f16
+    k: int
+    alone: Extents
+    pair: Extents
+    mn_major: str = "any"
+    n_step_8bit: tuple[int, int] = (8, 16)
+    scaled: bool = False
+
+    def extents(self, cta_group: int) -> Extents:
+        """Of a CTA alone (1) or of a pair (2)."""
+        return self.pair if cta_group == 2 else self.alone
+
+
+@dataclass(frozen=True)
 class Arch:
-    """What one CTA may use. Source: CUDA C++ Programming Guide, compute capabilities; PTX ISA 8.8."""
+    """What one CTA may use. Source: CUDA C++ Programming Guide, compute capabilities; PTX ISA 8.8 and 9.1.
+
+    Tensor memory has `tensor_lanes` times `tensor_columns` words of 32 bits per SM; a CTA allocates columns in powers
+    of two from `tensor_least` on (PTX ISA 9.1, 9.7.16.7). Without it, all three are 0 and there are no kinds.
+    """
 
     name: str
     shared_bytes: int  # opt-in limit of dynamic shared memory per CTA
@@ -33,7 +70,18 @@ class Arch:
     max_cluster: int  # CTAs per cluster that this project plans for (portable limit: 8)
     tma_box: int  # largest extent of a TMA box
     tma_alignment: int  # bytes, of a base and of every stride
-    mma: MmaShapes
+    mma: MmaShapes = MmaShapes(m=(), n_step=8, n_max=0, k_bytes=32)
+    tensor_lanes: int = 0
+    tensor_columns: int = 0
+    tensor_least: int = 0
+    kinds: tuple[MmaKind, ...] = ()  # of tcgen05.mma
+
+    def kind(self, name: str) -> MmaKind:
+        """Return a kind of tcgen05.mma by its name in PTX (KeyError, naming what there is, where the arch has none)."""
+        for found in self.kinds:
+            if found.name == name:
+                return found
+        raise KeyError(f"{self.name} has no kind {name}: there are {', '.join(k.name for k in self.kinds) or 'none'}")
 
 
 @dataclass(frozen=True)
@@ -59,7 +107,8 @@ TMA_STRIDES = 2**40
 
 @dataclass(frozen=True)
 class Device:
-    """Rates of one GPU, for the prediction; measured on it (H200: copy 4.27 TB/s, 1.5 GHz under its power limit)."""
+    """Rates of one GPU, for the prediction. Those of H200 were measured on it: copy 4.27 TB/s, 1.5 GHz under its power
+    limit. B200 has only been read about: see there."""
 
     name: str
     sms: int
@@ -69,6 +118,10 @@ class Device:
     shared_bytes_per_clock: int  # per SM
     dram_bytes_per_second: float
     launch_seconds: float
+
+    def flop_of(self, bits: int) -> int:
+        """FLOP per clock and SM, dense, of operands with so many bits: half the bits, twice as many."""
+        return self.flop_per_clock * 16 // bits
 
 
 SM90A = Arch(
@@ -98,7 +151,85 @@ H200 = Device(
     launch_seconds=4e-6,
 )
 
-_ARCHS = {a.name: a for a in (SM90A,)}
+
+def _steps(first: int, step: int, last: int = 256) -> tuple[int, ...]:
+    return tuple(range(first, last + 1, step))
+
+
+_DENSE = Extents((64, 128), _steps(8, 8)), Extents((128, 256), _steps(16, 16))
+_SCALED = Extents((128,), _steps(8, 8)), Extents((128, 256), _steps(16, 16))
+_KINDS = (
+    MmaKind("f16", 16, *_DENSE),
+    MmaKind("tf32", 8, *_DENSE),
+    MmaKind("f8f6f4", 32, *_DENSE, mn_major="8-bit", n_step_8bit=(16, 32)),
+    MmaKind("mxf8f6f4", 32, *_SCALED, mn_major="8-bit", n_step_8bit=(16, 32), scaled=True),
+    MmaKind("mxf4", 64, *_SCALED, mn_major="none", scaled=True),
+    MmaKind("mxf4nvf4", 64, *_SCALED, mn_major="none", scaled=True),
+)
+_I8 = MmaKind(
+    "i8",
+    32,
+    Extents((64, 128), (8, 16, 24, *_steps(32, 16))),
+    Extents((128, 256), _steps(32, 32)),
+    n_step_8bit=(16, 32),
+)
+
+SM100A = Arch(
+    name="sm_100a",
+    shared_bytes=232_448,
+    shared_per_sm=233_472,
+    shared_reserved=1024,
+    registers=65_536,
+    registers_per_thread=255,
+    threads_per_sm=2048,
+    ctas_per_sm=32,
+    named_barriers=16,
+    max_cluster=8,  # portable; whether a B200 holds clusters of 16 is for it to say
+    tma_box=256,
+    tma_alignment=16,
+    tensor_lanes=128,
+    tensor_columns=512,
+    tensor_least=32,
+    kinds=(*_KINDS, _I8),
+)
+
+#: As sm_100a, without kind::i8 (PTX ISA 9.1, 9.7.16.2.1: sm_100a and sm_110a alone; NVVM refuses it for sm_103a). Its
+#: MMAs of K = 96 with 4 bits are not planned for.
+SM103A = replace(SM100A, name="sm_103a", kinds=_KINDS)
+
+#: As sm_100a, with fewer threads and CTAs to an SM (CUDA C++ Programming Guide, compute capability 11.0).
+SM110A = replace(SM100A, name="sm_110a", threads_per_sm=1536, ctas_per_sm=24)
+
+#: Neither tcgen05 nor tensor memory: its tensor cores are those of mma.sync. CUTLASS plans it with
+#: clusters of one CTA (sm120_blockscaled_mma_builder.inl).
+SM120A = replace(
+    SM100A,
+    name="sm_120a",
+    shared_bytes=101_376,
+    shared_per_sm=102_400,
+    threads_per_sm=1536,
+    ctas_per_sm=24,
+    max_cluster=1,
+    tensor_lanes=0,
+    tensor_columns=0,
+    tensor_least=0,
+    kinds=(),
+)
+
+#: No B200 has run anything of this project. What others measured (SemiAnalysisAI/microbench-blackwell at 9a068d85, a
+#: B200 at 1.965 GHz) and NVIDIA's data sheet say:
+B200 = Device(
+    name="NVIDIA B200",
+    sms=148,
+    hertz=1.856e9,  # data sheet: 2.25 PFLOP/s dense in 16 bits, over 148 SMs and 8192 FLOP per clock
+    flop_per_clock=8192,  # microbench: 99.4 % of it is reached
+    l2_bytes_per_clock=46,  # microbench: at the least, filled by pair sharing; what L2 itself gives is not known
+    shared_bytes_per_clock=128,  # microbench: the interval of MMAs is bounded by it
+    dram_bytes_per_second=7.2e12,  # microbench: 64 KiB in flight per SM; the data sheet says 8 TB/s
+    launch_seconds=4e-6,  # as H200
+)
+
+_ARCHS = {a.name: a for a in (SM90A, SM100A, SM103A, SM110A, SM120A)}
 
 
 def arch(name: str) -> Arch:
