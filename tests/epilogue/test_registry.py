@@ -16,7 +16,7 @@ from warpwright.epilogue import registry
 from warpwright.epilogue.chain import argument_names
 from warpwright.epilogue.idle import idle
 from warpwright.epilogue.registry import OPS_VARIABLE, OpError
-from warpwright.families.gemm.sm_90a.names import TAKEN
+from warpwright.families.gemm.parts.names import TAKEN
 from warpwright.plan import plan
 from warpwright.render import render
 
@@ -214,4 +214,4 @@ def test_the_kernels_names_are_all_reserved():
             else:
                 continue
             bound |= {n for n in names - own if n == n.lower() and re.sub(DERIVED, "", n) not in own}
-    assert bound == TAKEN, "families/gemm/sm_90a/names.py lists them"
+    assert bound == TAKEN, "families/gemm/parts/names.py lists them"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from warpwright.archs import SM90A, TMA_STRIDES
-from warpwright.families.gemm.sm_90a.limits import largest_extents, most_tiles, walk
-from warpwright.families.gemm.sm_90a.ring import ALIGNMENT
+from warpwright.families.gemm.parts.boxes import ALIGNMENT
+from warpwright.families.gemm.parts.limits import largest_extents, most_tiles
 from warpwright.families.gemm.sm_90a.solution import Solution
 from warpwright.families.gemm.sm_90a.tiles import LANES, MMA_M, WARPGROUP, WARPS
 from warpwright.families.gemm.sm_90a.work import C_ORDER_BARRIER_ID, EPILOGUE_BARRIER_ID, MMA_ORDER_BARRIER_ID
@@ -192,7 +192,7 @@ def _named_barriers(s: Solution) -> list[Constant]:
 
 def _largest(s: Solution) -> list[Constant]:
     """What 32 bits count; the checked call names the limit, the function's launch fails beyond it."""
-    a, steps = s.asked, walk(s.asked)
+    a, steps = s.asked, s.asked.walk
     divisor = max(steps, a.cluster_m)
     beyond = {1: "", 2: ", and a step of the walk beyond", 3: ", and two steps of the walk beyond"}[steps]
     note, last = f"cluster tiles that 32 bits count{beyond}", "2**31 - 1"

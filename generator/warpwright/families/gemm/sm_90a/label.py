@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from warpwright.families.gemm.sm_90a.asked import Computed
+from warpwright.families.gemm.parts.computed import Computed
 from warpwright.families.gemm.sm_90a.solution import Solution
 
 __all__ = ["label"]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from warpwright.families.gemm.parts.interface import arguments
+from warpwright.families.gemm.parts.limits import limits
 from warpwright.families.gemm.sm_90a.asked import asked
 from warpwright.families.gemm.sm_90a.budgets import BUDGET
 from warpwright.families.gemm.sm_90a.constants import constants
-from warpwright.families.gemm.sm_90a.interface import arguments
 from warpwright.families.gemm.sm_90a.label import label
-from warpwright.families.gemm.sm_90a.limits import limits
 from warpwright.families.gemm.sm_90a.ring import buffers, size
 from warpwright.families.gemm.sm_90a.shapes import SHAPE
 from warpwright.families.gemm.sm_90a.solution import Solution, solve

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 from warpwright.archs import SM90A
-from warpwright.families.gemm.sm_90a.asked import Asked, Matrix
+from warpwright.families.gemm.parts.boxes import ALIGNMENT, Boxes, boxes, subtile_swizzle
+from warpwright.families.gemm.parts.computed import Matrix
+from warpwright.families.gemm.sm_90a.asked import Asked
 from warpwright.families.gemm.sm_90a.tiles import MMA_M, Output, Tiles
 from warpwright.families.gemm.sm_90a.warps import Warps
 from warpwright.plan.memory import align_up
 from warpwright.plan.types import Buffer, Swizzle
 
-__all__ = ["ALIGNMENT", "SWIZZLE_BYTES", "Boxes", "Ring", "buffers", "ring", "size", "swizzle_of"]
+__all__ = ["Ring", "buffers", "ring", "size"]
 
-SWIZZLE_BYTES: dict[Swizzle, int] = {"none": 16, "32B": 32, "64B": 64, "128B": 128}
 #: More stages than this hide no further latency: at 64 columns of K they cover over 1000 of K.
 MAX_AUTO_STAGES = 16
-#: A swizzle of 128 bytes repeats after 8 lines: where buffers of TMA start.
-ALIGNMENT = 1024
-
-
-class Boxes(NamedTuple):
-    """The TMA boxes that make one stage of an operand, each as wide as the swizzle."""
-
-    swizzle: Swizzle
-    number: int
-    looped: bool  # issued in a loop, not one by one: there are many
 
 
 class Ring(NamedTuple):
@@ -37,15 +27,6 @@ class Ring(NamedTuple):
     stage_bytes: int  # of A and B: what lands in a CTA per phase of its full barrier
     fitting: int  # the largest number of stages that fits; 0 where not even one does
     stages: int
-
-
-@functools.lru_cache(maxsize=1024)
-def swizzle_of(span_bytes: int) -> Swizzle:
-    """Return the widest swizzle whose span divides a contiguous extent of `span_bytes` bytes."""
-    for name in ("128B", "64B", "32B"):
-        if span_bytes % SWIZZLE_BYTES[name] == 0:
-            return name
-    return "none"
 
 
 def ring(a: Asked, t: Tiles, o: Output, w: Warps) -> Ring:
@@ -60,21 +41,12 @@ def ring(a: Asked, t: Tiles, o: Output, w: Warps) -> Ring:
         fitting -= 1
     stages = min(MAX_AUTO_STAGES, max(2, fitting)) if a.stages is None else a.stages
     return Ring(
-        _boxes(matrices.a, a.tile_m, a.tile_k, registers),
-        _boxes(matrices.b, a.tile_n, a.tile_k, registers),
+        boxes(matrices.a, a.tile_m, a.tile_k, registers),
+        boxes(matrices.b, a.tile_n, a.tile_k, registers),
         stage_bytes,
         fitting,
         stages,
     )
-
-
-@functools.lru_cache(maxsize=4096)
-def _boxes(matrix: Matrix, rows: int, depth: int, registers: int) -> Boxes:
-    extent = (depth if matrix.major == "k" else rows) * matrix.bytes
-    swizzle = swizzle_of(extent)
-    number = -(-extent // SWIZZLE_BYTES[swizzle])
-    # A box that is issued by itself takes the producer four registers of addresses; a few boxes are quickest so.
-    return Boxes(swizzle, number, number > min(4, registers // 4 - 3))
 
 
 def _subtile_bytes(o: Output, matrix: Matrix) -> int:
@@ -118,12 +90,12 @@ def buffers(a: Asked, t: Tiles, o: Output, r: Ring) -> tuple[Buffer, ...]:
         end = offset + size
 
     matrices, stages = a.computed, r.stages
-    for name, matrix, rows, boxes, note in (
+    for name, matrix, rows, cut, note in (
         ("a", matrices.a, a.tile_m, r.a, "ring of A tiles"),
         ("b", matrices.b, a.tile_n, r.b, "ring of B tiles"),
     ):
         bytes_ = rows * a.tile_k * matrix.bytes * stages
-        add(name, ALIGNMENT, matrix.dtype.name, (rows, a.tile_k, stages), bytes_, boxes.swizzle, note)
+        add(name, ALIGNMENT, matrix.dtype.name, (rows, a.tile_k, stages), bytes_, cut.swizzle, note)
     subtiles = []
     if matrices.read:
         use = "ring of C subtiles" + (", one per warpgroup and stage" if t.sharing > 1 else "")
@@ -133,7 +105,7 @@ def buffers(a: Asked, t: Tiles, o: Output, r: Ring) -> tuple[Buffer, ...]:
         subtiles.append(("d", matrices.d, t.consumers * o.subtile_stages, use))
     for name, matrix, slots, use in subtiles:
         shape, bytes_ = (MMA_M, o.subtile_n, slots), _subtile_bytes(o, matrix) * slots
-        add(name, ALIGNMENT, matrix.dtype.name, shape, bytes_, subtile_swizzle(o, matrix), use)
+        add(name, ALIGNMENT, matrix.dtype.name, shape, bytes_, subtile_swizzle(matrix, MMA_M, o.subtile_n), use)
     for step in matrices.steps:
         if step.scratch:
             size = step.op.shared_bytes
@@ -142,8 +114,3 @@ def buffers(a: Asked, t: Tiles, o: Output, r: Ring) -> tuple[Buffer, ...]:
         for side in ("full", "empty") if count else ():
             add(f"{name}_{side}", 8, "i64", (count,), 8 * count, "none", f"mbarriers: {name} stage is {side}")
     return tuple(found)
-
-
-def subtile_swizzle(o: Output, matrix: Matrix) -> Swizzle:
-    """Return the swizzle of subtiles of C or D."""
-    return swizzle_of((o.subtile_n if matrix.major == "n" else MMA_M) * matrix.bytes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warpwright.archs import SM90A
-from warpwright.families.gemm.sm_90a.chain import Step, chain_text
+from warpwright.families.gemm.parts.chain import Step, chain_text
 from warpwright.families.gemm.sm_90a.solution import Solution
 from warpwright.plan.rule import Finding, RuleSet, nearest_of
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from warpwright.families.gemm.parts.computed import Computed
 from warpwright.families.gemm.sm_90a import ring as ring_of
 from warpwright.families.gemm.sm_90a import tiles as tiles_of
 from warpwright.families.gemm.sm_90a import warps as warps_of
-from warpwright.families.gemm.sm_90a.asked import Asked, Computed
+from warpwright.families.gemm.sm_90a.asked import Asked
 
 __all__ = ["Solution", "solve"]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 
 from warpwright.archs import SM90A
-from warpwright.families.gemm.sm_90a.asked import Matrix
-from warpwright.families.gemm.sm_90a.ring import SWIZZLE_BYTES, subtile_swizzle
+from warpwright.families.gemm.parts.boxes import copy, subtile_swizzle
 from warpwright.families.gemm.sm_90a.solution import Solution
 from warpwright.families.gemm.sm_90a.tiles import MMA_M, WARPGROUP, WARPS
 from warpwright.plan import types
-from warpwright.plan.types import Barrier, Copy, Mma, Role, Swizzle
+from warpwright.plan.types import Barrier, Copy, Mma, Role
 
 __all__ = [
     "C_ORDER_BARRIER_ID", "EPILOGUE_BARRIER_ID", "MMA_ORDER_BARRIER_ID", "barriers", "copies", "mma", "roles",
@@ -83,34 +82,14 @@ def copies(s: Solution) -> tuple[Copy, ...]:
     a, _, o, _, r = s
     c = s.computed
     found = [
-        _copy("a", True, c.a, a.tile_m, a.tile_k, r.a.swizzle, a.cluster_n, r.a.looped),
-        _copy("b", True, c.b, a.tile_n, a.tile_k, r.b.swizzle, a.cluster_m, r.b.looped),
+        copy("a", True, c.a, a.tile_m, a.tile_k, r.a.swizzle, a.cluster_n, r.a.looped),
+        copy("b", True, c.b, a.tile_n, a.tile_k, r.b.swizzle, a.cluster_m, r.b.looped),
     ]
     if c.read:
-        found.append(_copy("c", True, c.read, MMA_M, o.subtile_n, subtile_swizzle(o, c.read), 1, False))
+        found.append(copy("c", True, c.read, MMA_M, o.subtile_n, subtile_swizzle(c.read, MMA_M, o.subtile_n), 1, False))
     if o.subtile_stages:
-        found.append(_copy("d", False, c.d, MMA_M, o.subtile_n, subtile_swizzle(o, c.d), 1, False))
+        found.append(copy("d", False, c.d, MMA_M, o.subtile_n, subtile_swizzle(c.d, MMA_M, o.subtile_n), 1, False))
     return tuple(found)
-
-
-@functools.lru_cache(maxsize=4096)
-def _copy(
-    tensor: str, load: bool, matrix: Matrix, rows: int, columns: int, swizzle: Swizzle, peers: int, looped: bool
-) -> Copy:
-    along_rows = matrix.major == ("n" if tensor == "b" else "m")
-    contiguous, strided = (rows, columns) if along_rows else (columns, rows)
-    span = min(SWIZZLE_BYTES[swizzle] // matrix.bytes, contiguous)
-    return Copy(
-        tensor=tensor,
-        direction="load" if load else "store",
-        dtype=matrix.dtype.name,
-        box=(span, strided // peers, 1),
-        swizzle=swizzle,
-        multicast=peers,
-        instructions=1 if looped else contiguous // span,  # a loop holds one
-        buffer=tensor,
-        modes={"a": ("M", "K", "L"), "b": ("N", "K", "L")}.get(tensor, ("M", "N", "L")),
-    )
 
 
 def mma(s: Solution) -> Mma:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from warpwright.families.gemm.sm_90a.interface import arguments
-from warpwright.families.gemm.sm_90a.limits import limits
+from warpwright.families.gemm.parts.interface import arguments
+from warpwright.families.gemm.parts.limits import limits
 from warpwright.families.gemm.sm_90a.planner import plan as plan_gemm
 from warpwright.families.gemm.sm_90a.work import barriers, copies, mma
 from warpwright.families.gemm.workload.design import GemmDesign

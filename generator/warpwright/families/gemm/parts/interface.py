@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from warpwright.archs import SM90A
 from warpwright.dtypes import dtype
-from warpwright.families.gemm.sm_90a.asked import Computed, Matrix
+from warpwright.families.gemm.parts.computed import Computed, Matrix
 from warpwright.plan.types import Argument, ArgumentRole
 
 __all__ = ["arguments"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from warpwright.epilogue import registry
 from warpwright.epilogue.chain import argument_names
 from warpwright.epilogue.op import EpilogueOp, EpilogueOperand
-from warpwright.families.gemm.sm_90a.names import TAKEN
+from warpwright.families.gemm.parts.names import TAKEN
 
 __all__ = ["Step", "chain_text", "steps"]
 

@@ -1,0 +1,104 @@
+"""Words that the GEMM templates of every arch share: plan values in the DSL's spelling. No numbers are made here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from warpwright.dtypes import dtype
+from warpwright.families.gemm.parts.chain import Step
+from warpwright.families.products.tiles import Tiled, counted_as
+from warpwright.plan.types import Argument, Swizzle
+
+__all__ = [
+    "SWIZZLE_WORDS", "VIEWS", "boxes", "edge", "formula", "guard", "kernel_arguments", "listed", "parameter", "step",
+]  # fmt: skip
+
+#: What a tensor map is made of, on the host.
+VIEWS = {"a": "a_mkl", "b": "b_nkl", "c": "c_mnl", "d": "d_whole"}
+SWIZZLE_WORDS: dict[Swizzle, str] = {"none": "INTER", "32B": "SW32", "64B": "SW64", "128B": "SW128"}
+
+
+def listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def formula(chain: Sequence[Step]) -> str:
+    """Return the chain as mathematics, e.g. `relu(alpha * A B + bias[n])`."""
+    text = "A B"
+    for step in chain:
+        # A summary with one x is a formula to put the text into; else the operation is a function of it.
+        parts = re.split(r"\bx\b", step.op.summary)
+        plain = len(parts) == 2 and not step.op.summary.startswith("max")
+        product = parts[0] or not parts[-1].startswith(" + ")
+        inner = f"({text})" if plain and product and "+" in text else text
+        text = parts[0] + inner + parts[1] if plain else f"{step.op.name}({text})"
+    return text
+
+
+def boxes(name: str, major: str, names: set[str]) -> dict[str, Any]:
+    """Return which box of A or B the producer asks for: a whole stage, or in a loop what it consists of."""
+    rows, tile, many = ("TILE_M", "m_tile", "A_BOXES") if name == "a" else ("TILE_N", "n_tile", "B_BOXES")
+    if many not in names:
+        return {"looped": False, "shape": f"({rows}, TILE_K)", "index": f"{tile}, k_tile"}
+    if major == "k":
+        return {
+            "looped": True, "shape": f"({rows}, TILE_K // {many})", "at": "(0, None, None)",
+            "index": f"{tile}, k_tile * {many} + i",
+        }  # fmt: skip
+    return {
+        "looped": True, "shape": f"({rows} // {many}, TILE_K)", "at": "(None, 0, None)",
+        "index": f"{tile} * {many} + i, k_tile",
+    }  # fmt: skip
+
+
+def edge(major: str) -> dict[str, Any]:
+    """Return the words for the end of D along its contiguous mode, which TMA cannot store."""
+    if major == "n":
+        return {
+            "what": "columns", "one": "column", "mode": 1, "extent": "n", "whole": "(m, whole, batches)",
+            "tile": "TILE_N", "length": "SUBTILE_N",
+            "element": "i, j = thread % MMA_M, edge + thread // MMA_M",
+        }  # fmt: skip
+    return {
+        "what": "rows", "one": "row", "mode": 0, "extent": "m", "whole": "(whole, n, batches)",
+        "tile": "WARPGROUP_M", "length": "MMA_M",
+        "element": "j, i = thread % SUBTILE_N, edge + thread // SUBTILE_N",
+    }  # fmt: skip
+
+
+def parameter(a: Argument) -> str:
+    return f"{a.name}: {dtype(a.dtype).dsl if a.kind == 'scalar' else 'cute.Tensor'}"
+
+
+def guard(step: Step) -> str:
+    """Return the argument that switches a step off where it is zero, "" where nothing does."""
+    names = {operand.name: argument for operand, argument in step.arguments}
+    return next((names[o.skip_if_zero] for o, _ in step.arguments if o.kind == "tile" and o.skip_if_zero), "")
+
+
+def kernel_arguments(
+    design: Tiled, chain: Sequence[Step], in_shared: Sequence[str], marks: Sequence[str]
+) -> list[tuple[str, str, str]]:
+    """Return what the kernel is given: value on the host, name in the kernel, type."""
+    operands = [(operand.kind, argument) for step in chain for operand, argument in step.arguments]
+    counts, count = counted_as(design)
+    return [
+        *((f"{name}_tma", f"{name}_tma", "cpasync.TmaInfo") for name in in_shared),
+        ("d_mnl", "d_mnl", "cute.Tensor"),
+        # In the kernel a vector's own name means its values in one subtile.
+        *((a, f"{a}_vector", "cute.Tensor") for kind, a in operands if kind.startswith("vector")),
+        *((name, name, "cute.Tensor") for name in marks),
+        *((a, a, "Float32") for kind, a in operands if kind == "scalar"),
+        (counts, counts, "cute.Shape"),
+        *([(count, count, "Int32")] if design.persistent else []),
+        ("k_tiles", "k_tiles", "Int32"),
+    ]
+
+
+def step(step: Step) -> dict[str, Any]:
+    operands = [{"kind": o.kind, "local": o.name, "argument": argument} for o, argument in step.arguments]
+    # A sum or a product says itself what it computes.
+    named = not re.fullmatch(r"x = [\w .*+-]+", step.op.code.strip())
+    return {"op": step.op, "named": named, "scratch": step.scratch, "guard": guard(step), "operands": operands}
