@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["DTYPES", "Dtype", "Format", "by_library_name", "dtype"]
+__all__ = ["DTYPES", "SCALED", "Dtype", "Format", "Scaled", "by_library_name", "dtype", "element"]
 
 FLOAT, INTEGER = 2, 0  # DLPack type codes (dlpack.h): kDLFloat, kDLInt; bfloat16 and below have codes of their own
 
@@ -19,7 +19,8 @@ class Format:
     """A binary floating-point format: stored significand bits, exponent of the smallest normal, largest finite value.
 
     IEEE 754 for f16 and f32; bfloat16 is f32 cut to 16 bits; e4m3 (no infinities) and e5m2 as in OCP 8-bit floating
-    point, revision 1.0; e2m1 as in OCP microscaling formats, 1.0; tf32 keeps 10 bits of an f32's significand.
+    point, revision 1.0; e2m1 and ue8m0 (which has no zero and no sign) as in OCP microscaling formats, 1.0; ue4m3 is
+    e4m3 without a sign; tf32 keeps 10 bits of an f32's significand.
     """
 
     mantissa: int
@@ -44,7 +45,7 @@ class Dtype:
     bits: of one element in memory. numpy: of numpy, or of ml_dtypes where numpy has no such type. dsl: the class in the
     cutlass package. ptx: as in mnemonics of conversions and MMAs. dlpack: (type code, bits). nan: a quiet NaN, None
     where there is none. poison: a pattern, as a signed integer, that no arithmetic leaves behind (a signalling NaN if
-    there is one; integers have none: theirs is only unlikely).
+    there is one; integers have none: theirs is only unlikely; nor has e2m1: its largest number, twice).
     """
 
     name: str
@@ -85,7 +86,13 @@ DTYPES: dict[str, Dtype] = {
               Format(3, -6, 448.0), 0x7F, -1),
         Dtype("e5m2", 8, "float8_e5m2", "float8_e5m2", "Float8E5M2", "e5m2", (12, 8),
               Format(2, -14, 57344.0), 0x7E, 0x7D),
-        Dtype("e2m1", 4, "float4_e2m1fn", "float4_e2m1fn_x2", "Float4E2M1FN", "e2m1", (17, 4), Format(1, 0, 6.0)),
+        Dtype("e2m1", 4, "float4_e2m1fn", "float4_e2m1fn_x2", "Float4E2M1FN", "e2m1", (17, 4), Format(1, 0, 6.0),
+              poison=0x77),
+        # Scales of blocks: powers of two, and fp8 numbers that are never negative (libraries call them e4m3).
+        Dtype("ue8m0", 8, "float8_e8m0fnu", "float8_e8m0fnu", "Float8E8M0FNU", "ue8m0", (14, 8),
+              Format(0, -127, 2.0**127), -1, -1),
+        Dtype("ue4m3", 8, "float8_e4m3fn", "float8_e4m3fn", "Float8E4M3FN", "ue4m3", (10, 8),
+              Format(3, -6, 448.0), 0x7F, 0x7F),
         Dtype("i8", 8, "int8", "int8", "Int8", "s8", (INTEGER, 8), poison=0x5A),
         Dtype("i32", 32, "int32", "int32", "Int32", "s32", (INTEGER, 32), poison=0x5A5A5A5A),
         Dtype("i64", 64, "int64", "int64", "Int64", "s64", (INTEGER, 64), poison=0x5A5A5A5A5A5A5A5A),
@@ -94,9 +101,38 @@ DTYPES: dict[str, Dtype] = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Scaled:
+    """A block-scaled format: along K, each `block` elements share a scale, which is a factor of all of them.
+
+    mxf8 and mxf4 as in OCP microscaling formats, 1.0; nvf4 as tcgen05.mma has it (PTX ISA 9.1, kind::mxf4nvf4).
+    """
+
+    name: str
+    element: str  # dtypes by name
+    scale: str
+    block: int
+
+
+SCALED: dict[str, Scaled] = {
+    s.name: s
+    for s in (
+        Scaled("mxf8_e4m3", "e4m3", "ue8m0", 32),
+        Scaled("mxf8_e5m2", "e5m2", "ue8m0", 32),
+        Scaled("mxf4", "e2m1", "ue8m0", 32),
+        Scaled("nvf4", "e2m1", "ue4m3", 16),
+    )
+}
+
+
 def dtype(name: str) -> Dtype:
     """Return an element type by its name in YAML (KeyError when there is none)."""
     return DTYPES[name]
+
+
+def element(name: str) -> Dtype:
+    """Return the type of the elements of what a YAML file names, an element type or a block-scaled format."""
+    return DTYPES[SCALED[name].element if name in SCALED else name]
 
 
 def by_library_name(name: str) -> str:

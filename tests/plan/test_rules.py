@@ -68,6 +68,15 @@ CASES = [
     Case(
         "operand.dtype",
         [{"kernel.a.dtype": t, "kernel.b.dtype": t} for t in ("f16", "bf16")],
+        [
+            ({"kernel.a.dtype": t, "kernel.b.dtype": t}, "f16")
+            for t in ("tf32", "e4m3", "e5m2", "i8", "mxf8_e4m3", "mxf8_e5m2", "mxf4", "nvf4")
+        ],
+        lambda nearest: {"kernel.a.dtype": nearest, "kernel.b.dtype": nearest},
+    ),
+    Case(
+        "operand.pair",
+        [{"kernel.a.dtype": t, "kernel.b.dtype": t} for t in ("f16", "bf16")],
         [({"kernel.a.dtype": "bf16"}, "bf16"), ({"kernel.b.dtype": "bf16"}, "f16")],
         value("kernel.b.dtype"),
     ),

@@ -25,9 +25,32 @@ WORDS = [
     ({10: "  epilogue: [swish]"}, "kernel.epilogue[0]", "swish", "silu", ""),
     ({10: "  epilogue: [residual]"}, "kernel.epilogue[0]", "residual", "beta_c", ""),
     ({10: "  epilogue: [sigmoid]"}, "kernel.epilogue[0]", "sigmoid", "", "an operation of your own is one file"),
-    ({7: "  a: {dtype: tf32, major: k}"}, "kernel.a.dtype", "tf32", "", "tf32 is not offered, no MMA of that type"),
-    ({7: "  a: {dtype: fp8, major: k}"}, "kernel.a.dtype", "fp8", "", "fp8 is not offered"),
-    ({7: "  a: {dtype: e4m3, major: k}"}, "kernel.a.dtype", "e4m3", "", "e4m3 is not offered"),
+    ({7: "  a: {dtype: fp8, major: k}"}, "kernel.a.dtype", "fp8", "", ": fp8 is e4m3 or e5m2, with a scale per 32"),
+    ({7: "  a: {dtype: fp4, major: k}"}, "kernel.a.dtype", "fp4", "nvf4", ": fp4 has scales: mxf4 (a power of two"),
+    ({7: "  a: {dtype: float8_e4m3fn, major: k}"}, "kernel.a.dtype", "float8_e4m3fn", "e4m3", ""),
+    ({7: "  a: {dtype: nvfp4, major: k}"}, "kernel.a.dtype", "nvfp4", "nvf4", ""),
+    ({7: "  a: {dtype: mxf8, major: k}"}, "kernel.a.dtype", "mxf8", "", ": mxf8 is mxf8_e4m3 or mxf8_e5m2"),
+    ({7: "  a: {dtype: int8, major: k}"}, "kernel.a.dtype", "int8", "i8", ""),
+    (
+        {7: "  a: {dtype: uint8, major: k}"},
+        "kernel.a.dtype",
+        "uint8",
+        "i8",
+        "uint8 is not offered, no MMA of that type",
+    ),
+    ({9: "  d: {dtype: e4m3, major: n}"}, "kernel.d.dtype", "e4m3", "", "e4m3 is not offered, this field has no"),
+    (
+        {
+            7: "  a: {dtype: i8, major: k}",
+            8: "  b: {dtype: i8, major: k}",
+            9: "  d: {dtype: int32, major: n}",
+            10: "  epilogue: []",
+        },
+        "kernel.d.dtype",
+        "int32",
+        "i32",
+        "",
+    ),
     ({9: "  d: {dtype: float, major: n}"}, "kernel.d.dtype", "float", "f32", ""),
     ({7: "  a: {dtype: half, major: k}"}, "kernel.a.dtype", "half", "f16", ""),
     ({6: "  arch: sm_80"}, "kernel.arch", "sm_80", "sm_90a", "sm_80 is not offered, it is older than Hopper"),
@@ -101,13 +124,12 @@ def test_a_family_s_words_for_values_are_no_choices_and_say_what_is(family):
 def test_every_word_for_a_value_is_one_or_says_why():
     fields = Fields("gemm")
     of = {
-        "dtype": ("kernel", "d", "dtype"),
-        "arch": ("kernel", "arch"),
-        "epilogue": ("kernel", "epilogue", 0),
-        "major": ("kernel", "a", "major"),
+        "dtype": [("kernel", "a", "dtype"), ("kernel", "d", "dtype")],
+        "arch": [("kernel", "arch")],
+        "epilogue": [("kernel", "epilogue", 0)],
     }
     for table, words in _VALUES.items():
-        choices = fields.choices(of[table])
+        choices = [choice for path in of[table] for choice in fields.choices(path)]
         assert choices
         for word, found in words.items():
             assert " " in found or found in choices, (word, found)

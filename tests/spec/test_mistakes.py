@@ -24,7 +24,11 @@ CASES = [
     ("scalar for mapping", {13: "  cluster: 2"}, [(13, "design.cluster", "2", "mapping with the keys m, n", "")]),
     ("wrong enum", {6: "  arch: sm_90"}, [(6, "kernel.arch", "sm_90", "only sm_90a", "sm_90a")]),
     ("dtype alias", {9: "  d: {dtype: fp32, major: n}"}, [(9, "kernel.d.dtype", "fp32", "f16, bf16, f32", "f32")]),
-    ("a is never f32", {7: "  a: {dtype: f32, major: k}"}, [(7, "kernel.a.dtype", "f32", "one of f16, bf16", "")]),
+    (
+        "a is never f32",
+        {7: "  a: {dtype: f32, major: k}", 8: "  b: {dtype: tf32, major: k}"},
+        [(7, "kernel.a.dtype", "f32", "one of f16, bf16, tf32", "tf32")],
+    ),
     ("major of a", {7: "  a: {dtype: f16, major: n}"}, [(7, "kernel.a.major", "n", "one of m, k", "")]),
     ("major of b", {8: "  b: {dtype: f16, major: m}"}, [(8, "kernel.b.major", "m", "one of n, k", "")]),
     ("major of d", {9: "  d: {dtype: f16, major: k}"}, [(9, "kernel.d.major", "k", "one of m, n", "")]),

@@ -31,14 +31,24 @@ _OLDER = "it is older than Hopper, whose TMA and asynchronous MMA every kernel h
 _NEWER = "no family is planned for it yet (the emulator executes sm_100a)"
 _OWN = "an operation of your own is one file: docs/epilogue.md"
 _MMA = "no MMA of that type is planned yet"
+_NOT_HERE = "this field has no such type"
 #: By the last key of a field: words, and the value or the reason for which there is none.
 _VALUES: Mapping[str, Mapping[str, str]] = {
     "dtype": {
         **dict.fromkeys(("half", "fp16", "float16"), "f16"),
         **dict.fromkeys(("bfloat16", "bfloat"), "bf16"),
         **dict.fromkeys(("float", "float32", "fp32", "single"), "f32"),
-        **dict.fromkeys(("tf32", "fp8", "f8", "e4m3", "e5m2", "f8e4m3", "f8e5m2", "float8_e4m3fn"), _MMA),
-        **dict.fromkeys(("fp6", "fp4", "nvfp4", "mxfp4", "mxfp8", "int8", "i8", "s8", "u8", "uint8", "int4"), _MMA),
+        **dict.fromkeys(("tfloat32", "tensorfloat32"), "tf32"),
+        **dict.fromkeys(("float8_e4m3fn", "float8_e4m3", "fp8_e4m3", "fp8e4m3", "f8e4m3", "e4m3fn"), "e4m3"),
+        **dict.fromkeys(("float8_e5m2", "fp8_e5m2", "fp8e5m2", "f8e5m2"), "e5m2"),
+        **dict.fromkeys(("int8", "s8", "int8_t"), "i8"),
+        **dict.fromkeys(("int32", "s32", "int32_t"), "i32"),
+        **dict.fromkeys(("mxfp8_e4m3", "mxf8e4m3", "mx_float8_e4m3"), "mxf8_e4m3"),
+        **dict.fromkeys(("mxfp8_e5m2", "mxf8e5m2", "mx_float8_e5m2"), "mxf8_e5m2"),
+        **dict.fromkeys(("mxfp4", "mxf4_e2m1", "mx_float4_e2m1"), "mxf4"),
+        **dict.fromkeys(("nvfp4", "nv_float4", "mxf4nvf4"), "nvf4"),
+        **dict.fromkeys(("fp8", "f8", "float8", "mxfp8", "fp4", "f4", "float4", "float4_e2m1fn", "e2m1"), _NOT_HERE),
+        **dict.fromkeys(("fp6", "mxfp6", "u8", "uint8", "int4", "s4", "u4"), _MMA),
         **dict.fromkeys(("f64", "fp64", "float64", "double"), _MMA),
     },
     "arch": {
@@ -121,7 +131,10 @@ def told_of_value(fields: Fields, path: Path, value: Any) -> str:
     if sentence := own.get(_table(path), {}).get(_plain(value)):
         return f": {sentence}"
     found = _value(path, value)
-    if found and " " in found:
+    if _plain(value) in _VALUES.get(_table(path), {}).values():  # a type's own word, where others are taken
+        found = _NOT_HERE
+    if found and (" " in found or found not in fields.choices(path)):
+        found = found if " " in found else _NOT_HERE
         return f": {shortened(value)} is not offered, {found}" if found != _OWN else f": {found}"
     return ""
 

@@ -79,7 +79,14 @@ ELSEWHERE: Mapping[str, str] = {
 
 _MAJOR = "it names the contiguous mode: row-major A is k, B and D are n; column-major A and D are m, B is k"
 
+_FP8 = "fp8 is e4m3 or e5m2, with a scale per 32 elements mxf8_e4m3 or mxf8_e5m2, of A and B alone"
+_FP4 = "fp4 has scales: mxf4 (a power of two per 32 elements) or nvf4 (an e4m3 per 16), of A and B alone"
+
 VALUES: Mapping[str, Mapping[str, str]] = {
+    "dtype": {
+        **dict.fromkeys(("fp8", "f8", "float8", "mxfp8"), _FP8),
+        **dict.fromkeys(("fp4", "f4", "float4", "float4_e2m1fn", "e2m1"), _FP4),
+    },
     "major": dict.fromkeys(
         ("row", "col", "column", "row_major", "col_major", "column_major", "rowmajor", "colmajor"), _MAJOR
     ),

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from warpwright.families.gemm import models
+from warpwright.families.gemm.conflicts import conflict
 from warpwright.families.gemm.elsewhere import ELSEWHERE, KNOWN_AS, VALUES
 from warpwright.families.gemm.sm_90a import SM90A
 from warpwright.families.gemm.starter import STARTER
-from warpwright.families.planning import Conflict, Family
+from warpwright.families.planning import Family
 
 __all__ = ["FAMILY"]
-
-
-def _conflict(kernel: models.Kernel) -> Conflict | None:
-    """A and B of two dtypes: nothing multiplies them."""
-    a, b = kernel.a.dtype, kernel.b.dtype
-    if a == b:
-        return None
-    rule = f"A and B have one dtype, and kernel.a.dtype = {a}"
-    return Conflict("kernel.b.dtype", b, rule, a, "a.dtype == b.dtype")
 
 
 FAMILY = Family(
@@ -29,7 +21,7 @@ FAMILY = Family(
     bench=(models.Problem(m=4096, n=4096, k=4096), models.Problem(m=8192, n=8192, k=8192)),
     starter=STARTER,
     targets={"sm_90a": SM90A},
-    conflict=_conflict,
+    conflict=conflict,
     known_as=KNOWN_AS,
     elsewhere=ELSEWHERE,
     values=VALUES,

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from warpwright.epilogue.step import EpilogueStep
 from warpwright.frozen import Frozen
 
 __all__ = ["Cluster", "Design", "EpilogueStep", "Kernel", "Operand", "Problem", "Registers", "Scheduler", "Tile"]
 
-InputDtype = Literal["f16", "bf16"]
-OutputDtype = Literal["f16", "bf16", "f32"]
+#: The last four are block-scaled: elements with a scale for each block of them along K (dtypes.SCALED).
+InputDtype = Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "mxf8_e4m3", "mxf8_e5m2", "mxf4", "nvf4"]
+TileDtype = Literal["f16", "bf16", "f32"]
+OutputDtype = Literal["f16", "bf16", "f32", "i32"]
 
 
 class Operand(Frozen):
     """Element type and the mode of stride 1 of one matrix."""
 
-    dtype: OutputDtype
+    dtype: InputDtype | OutputDtype
     major: Literal["m", "n", "k"]
 
 
@@ -36,24 +39,40 @@ class OperandB(Operand):
     major: Literal["n", "k"]
 
 
+class OperandC(Operand):
+    """Element type of C and its mode of stride 1."""
+
+    dtype: TileDtype
+    major: Literal["m", "n"]
+
+
 class OperandD(Operand):
-    """Element type of C or D and its mode of stride 1."""
+    """Element type of D and its mode of stride 1."""
 
     dtype: OutputDtype
     major: Literal["m", "n"]
 
 
 class Kernel(Frozen):
-    """What is computed: D = epilogue(A B), accumulated in `accumulator`."""
+    """What is computed: D = epilogue(A B), accumulated in `accumulator`: i32 where A and B are i8, else f32."""
 
     family: Literal["gemm"] = "gemm"
     arch: Literal["sm_90a"] = "sm_90a"
     a: OperandA
     b: OperandB
-    c: OperandD | None = None  # only for chains with a tile operand
+    c: OperandC | None = None  # only for chains with a tile operand
     d: OperandD
-    accumulator: Literal["f32"] = "f32"
+    accumulator: Literal["f32", "i32"] = "f32"
     epilogue: tuple[EpilogueStep, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _integers_are_summed_as_such(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        a = value.get("a")
+        dtype = a.get("dtype") if isinstance(a, Mapping) else getattr(a, "dtype", None)
+        return {"accumulator": "i32", **value} if dtype == "i8" else value
 
 
 class Tile(Frozen):

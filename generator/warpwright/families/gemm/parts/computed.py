@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from warpwright.dtypes import Dtype, dtype
+from warpwright.dtypes import Dtype, element
 from warpwright.epilogue import registry
 from warpwright.families.gemm import models
 from warpwright.families.gemm.parts.chain import Step, steps
@@ -18,11 +18,15 @@ __all__ = ["Computed", "Matrix", "computed"]
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Element type of one matrix, the size of one element, and the mode of stride 1; there is one of each."""
+    """Element type of one matrix, the size of one element, and the mode of stride 1; there is one of each.
+
+    word: what the file calls its dtype, which is a block-scaled format where elements have scales.
+    """
 
     dtype: Dtype
-    bytes: int
+    bytes: int  # of smaller elements one
     major: str
+    word: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,4 +69,4 @@ def _computed(kernel: models.Kernel, folders: str) -> Computed:
 
 @functools.cache
 def _matrix(name: str, major: str) -> Matrix:
-    return Matrix(dtype(name), dtype(name).bytes, major)
+    return Matrix(element(name), max(1, element(name).bits // 8), major, name)

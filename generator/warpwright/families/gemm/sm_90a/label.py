@@ -38,7 +38,7 @@ def label(s: Solution) -> str:
 @functools.lru_cache(maxsize=1024)
 def _computed(c: Computed) -> tuple[str, str]:
     """The label's beginning and end, which say what is computed."""
-    a, d = c.a.dtype.name, c.d.dtype.name
+    a, d = c.a.word, c.d.word
     head = f"{a if a == d else f'{a}.{d}'}-{c.a.major}{c.b.major}{c.d.major}"
     tail = ""
     if c.steps:

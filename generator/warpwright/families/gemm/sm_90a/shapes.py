@@ -18,6 +18,7 @@ SHAPE: RuleSet[Solution] = RuleSet()
 
 _MAX_GROUP = 1024
 _SUBTILES = (8, 16, 32, 64)  # columns
+_MULTIPLIED = ("f16", "bf16")
 
 
 def _multiples(step: int, low: int, high: int) -> range:
@@ -27,10 +28,17 @@ def _multiples(step: int, low: int, high: int) -> range:
 # Operands -------------------------------------------------------------------------------------------------
 
 
-@SHAPE.add("operand.dtype", "kernel.b.dtype")
+@SHAPE.add("operand.dtype", "kernel.a.dtype")
+def _(s: Solution) -> Finding:
+    """kernels for sm_90a multiply f16 or bf16; tf32, fp8, i8 and block-scaled formats are for sm_100a"""
+    word = s.computed.a.word
+    return None if word in _MULTIPLIED else (word, " or ".join(_MULTIPLIED), _MULTIPLIED[0])
+
+
+@SHAPE.add("operand.pair", "kernel.b.dtype")
 def _(s: Solution) -> Finding:
     """wgmma multiplies A and B of one and the same 16-bit type"""
-    a, b = s.computed.a.dtype.name, s.computed.b.dtype.name
+    a, b = s.computed.a.word, s.computed.b.word
     return None if a == b else (b, f"that of A, {a}", a)
 
 
