@@ -1,0 +1,1 @@
+"""GEMM for Blackwell."""
