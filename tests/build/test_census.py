@@ -98,6 +98,8 @@ def test_census_of_hand_written_ptx() -> None:
             "multicast": False,
             "reduce": False,
             "offset": 1024,
+            "mbarrier": None,
+            "group": 0,
         }
     ]
     assert census["named_barriers"] == [{"id": 0, "threads": 0}, {"id": 3, "threads": 256}]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from warpwright.build import check_memory
+from warpwright.build import check_memory, check_tensor_memory
 from warpwright.build.artifact import Finding
 from warpwright.build.check_memory import listed
 from warpwright.build.kernels import pair
@@ -40,7 +40,7 @@ def check(plan: Plan, facts: Facts) -> tuple[Finding, ...]:
             continue
         launch = launches[index] if index < len(launches) and launches[index]["kernel"] == name else None
         own = {**compiled[name], "launch": launch}
-        for rule in (_launch, *check_memory.RULES, _mmas, _registers, _resources):
+        for rule in (_launch, *check_memory.RULES, _mmas, *check_tensor_memory.RULES, _registers, _resources):
             found += [
                 dataclasses.replace(f, rule=f"{kernel.name}.{f.rule}") if len(plan.kernels) > 1 else f
                 for f in rule(kernel, own)

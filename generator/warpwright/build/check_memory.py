@@ -11,7 +11,7 @@ from warpwright.build.artifact import Finding
 from warpwright.dtypes import dtype
 from warpwright.plan.types import Barrier, Copy, KernelPlan
 
-__all__ = ["RULES", "listed"]
+__all__ = ["RULES", "barrier_at", "listed"]
 
 Facts = Mapping[str, Any]
 _MBARRIER_BYTES = 8
@@ -28,7 +28,7 @@ def _mbarrier_offsets(plan: KernelPlan) -> list[tuple[Barrier, int]]:
     return result
 
 
-def _at(plan: KernelPlan, offset: int | None) -> Barrier | None:
+def barrier_at(plan: KernelPlan, offset: int | None) -> Barrier | None:
     """The barrier whose stages cover `offset`, if any."""
     for barrier, start in _mbarrier_offsets(plan):
         if offset is not None and start <= offset < start + _MBARRIER_BYTES * barrier.stages:
@@ -75,10 +75,10 @@ def _in_parts(plan: KernelPlan, facts: Facts) -> set[int]:
     """Offsets at which several expect-tx, each of which announces too little, make up the bytes of the barrier."""
     parts = dict[int, list[int]]()
     for expect in facts["ptx"]["expect_tx"]:
-        barrier = _at(plan, expect["offset"])
+        barrier = barrier_at(plan, expect["offset"])
         if barrier and not _announces(barrier, expect["bytes"]):
             parts.setdefault(expect["offset"], []).append(expect["bytes"] or 0)
-    due = {offset: barrier.transaction_bytes for offset in parts if (barrier := _at(plan, offset))}
+    due = {offset: barrier.transaction_bytes for offset in parts if (barrier := barrier_at(plan, offset))}
     return {offset for offset, made in parts.items() if all(made) and sum(made) == due[offset]}
 
 
@@ -92,7 +92,7 @@ def _transactions(plan: KernelPlan, facts: Facts) -> Iterator[Finding]:
     counting = list(missing.values())
     shared = _in_parts(plan, facts)
     for expect in facts["ptx"]["expect_tx"]:
-        barrier = _at(plan, expect["offset"])
+        barrier = barrier_at(plan, expect["offset"])
         matching = [b for b in ([barrier] if barrier else counting) if _announces(b, expect["bytes"])]
         if not matching and expect["offset"] not in shared:
             name = barrier.name if barrier else "?"

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import Any
 
+from warpwright.build.ptx_tensor_memory import cta_group, launch_control, tensor_memory
 from warpwright.build.ptx_values import Statement, Value, Values, statements
 
 __all__ = ["is_mma", "kernel_parameters", "ptx_census"]
@@ -55,7 +56,8 @@ def _address(value: Value) -> dict[str, Any]:
 
 
 def _copy(statement: Statement, values: Values) -> dict[str, Any]:
-    """One bulk copy; `offset` is that of its shared-memory side, `bytes` of a run without a tensor map.
+    """One bulk copy; `offset` is that of its shared-memory side, `mbarrier` that of what a load completes on, `bytes`
+    of a run without a tensor map, `group` 2 where it may complete on the mbarrier of the other CTA of a pair.
 
     Directions are load (from global memory), store (to it) and peer (to another CTA's shared memory).
     """
@@ -64,6 +66,7 @@ def _copy(statement: Statement, values: Values) -> dict[str, Any]:
     brackets = [o for o in statement.operands if o.startswith("[")]
     dimensions = re.search(r"\.tensor\.(\d)d", statement.opcode)
     after = statement.operands.index(brackets[1]) + 1
+    signal = values.of(brackets[2]).shared_offset if len(brackets) > 2 and direction != "store" else None
     return {
         "kind": "tensor" if dimensions else "bulk",
         "direction": direction,
@@ -72,6 +75,8 @@ def _copy(statement: Statement, values: Values) -> dict[str, Any]:
         "multicast": ".multicast" in statement.opcode,
         "reduce": ".reduce." in statement.opcode,
         "offset": values.of(brackets[1 if direction == "store" else 0]).shared_offset,
+        "mbarrier": signal,
+        "group": cta_group(statement.opcode),
     }
 
 
@@ -100,6 +105,8 @@ def _census(ptx: str, parameters: str) -> dict[str, Any]:
         "arrives": [],
         "named_barriers": [],
         "copies": [],
+        "tensor_memory": tensor_memory(body, values),
+        "launch_control": launch_control(body, values),
     }
     setmaxnreg: dict[str, list[int]] = {"inc": [], "dec": []}
     for s in body:

@@ -47,6 +47,8 @@ class Value:
 
 UNKNOWN = Value(dynamic=True)
 _STATEMENT = re.compile(r"^(?:@!?[%\w]+\s+)?([a-z][a-z0-9_]*(?:[.:]+[\w]+)*)(?:\s+(.*))?$", re.DOTALL)
+#: Bits of the address of an mbarrier in shared memory that say where in a CTA it lies; above them stands which CTA's.
+_ADDRESS = 0xFFFFF8
 _COPIES = ("mov.", "cvt.", "cvta.", "mapa.", "shfl.sync.idx")
 
 
@@ -128,6 +130,8 @@ class Values:
             a, b = self.of(operands[1]), self.of(operands[2])
             if opcode.startswith("add."):
                 return a + b
+            if opcode.startswith("and.b32") and b.known is not None and ~b.known & _ADDRESS == 0:
+                return a  # the same place in the CTA of even rank of a pair
             if opcode.startswith("or.b") and a.dynamic and not b.shared and not a.shared:
                 return Value(0, a.constant + b.constant, True)  # LLVM writes a sum of disjoint bits as `or`
             factor = {"shl.": lambda n: 1 << n, "mul": lambda n: n}.get(opcode[: 4 if opcode[0] == "s" else 3])

@@ -12,15 +12,16 @@ _INSTRUCTION = re.compile(
     r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9]*)((?:\.[\w]+)*)\s*([^;]*);", re.MULTILINE
 )
 _WIDTHS = {".64": 8, ".128": 16, ".U16": 2, ".S16": 2, ".U8": 1, ".S8": 1}
-_SHAPE = re.compile(r"^\.\d\w*")
+_SHAPE = re.compile(r"^(\.\d\w*)+")
 
 
 def sass_census(sass: str) -> dict[str, Any]:
     """Return what the one kernel of a disassembly contains, as plain JSON values.
 
-    `opcodes` counts instructions by opcode with all suffixes, `mmas` those of the tensor cores by opcode and shape
-    (HGMMA.64x256x16); `setmaxnreg` lists the register counts of the reallocations that ptxas kept; `local_bytes` is
-    what the LDL and STL instructions move per thread, each counted once: spills, and arrays that found no registers.
+    `opcodes` counts instructions by opcode with all suffixes, `mmas` those of the tensor cores by opcode and the words
+    behind it that begin with a digit (HGMMA.64x256x16, UTCHMMA.2CTA); `setmaxnreg` lists the register counts of the
+    reallocations that ptxas kept; `local_bytes` is what the LDL and STL instructions move per thread, each counted
+    once: spills, and arrays that found no registers.
     Raises ValueError where there is no instruction.
     """
     opcodes: Counter[str] = Counter()

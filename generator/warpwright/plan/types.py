@@ -48,7 +48,8 @@ class Barrier:
     """A barrier and its contract.
 
     `arrivals` counts what one phase of one stage needs (threads for a named barrier);
-    `transaction_bytes` are the bytes that land in this CTA per phase, multicast included.
+    `transaction_bytes` are the bytes that land in this CTA per phase, multicast included. pair: both CTAs of a pair
+    arrive at that of its leader, which counts arrivals and bytes of both; that of the other CTA is not used.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Barrier:
     ids: tuple[int, ...] = ()  # hardware ids of named barriers
     buffer: str = ""  # name of the Buffer that holds the mbarriers
     partial: bool = False  # the last phases of a problem may bring fewer bytes
+    pair: bool = False
 
 
 @dataclass(frozen=True)
