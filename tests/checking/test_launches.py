@@ -15,6 +15,7 @@ import pytest
 
 from tests.checking.programs import PROGRAMS, loaded
 from warpwright.checking import CheckError, FindingsError, Gpu, emulated_gpu
+from warpwright.checking.limits import Limits
 from warpwright.checking.session import emulated
 
 pytestmark = pytest.mark.slow
@@ -177,6 +178,38 @@ def test_functions_of_tvm_ffi_take_arrays_as_they_are(gpu: Gpu, extra: int, kind
         with pytest.raises(FindingsError, match=f"{kind}: read of 4 bytes .* of 'a', which has 800 bytes"):
             compiled(a, b, c)
     assert len(gpu.launches) == 1
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_a_benchmark_launches_once_what_the_program_has_not_called(gpu: Gpu, called: bool) -> None:
+    """Some programs call their kernel nowhere else, and look at its results behind the benchmark."""
+    import cutlass.testing
+    from cutlass import cute
+
+    program = loaded("vector_add")
+    a, b = np.ones(200, np.float32), np.arange(200, dtype=np.float32)
+    c = gpu.empty(200, np.float32)
+    tensors = [gpu.tensor(each) for each in (a, b, c)]
+    compiled = cute.compile(program.vector_add, *tensors, 0)
+    if called:
+        compiled(*tensors)
+    arguments = cutlass.testing.JitArguments(*tensors)
+    assert np.isnan(cutlass.testing.benchmark(compiled, kernel_arguments=arguments, iterations=5))
+    gpu.check("c", c, a + b)
+    gpu.raise_for_findings()
+    assert len(gpu.launches) == 1
+
+
+def test_as_many_ctas_are_resident_as_their_resources_allow() -> None:
+    """CUDA programming guide, technical specifications: 65,536 registers, 2048 threads, 228 KiB of shared memory of
+    each multiprocessor, of which a CTA takes 1 KiB more than it asks for; eight are enough here."""
+    limits = Limits.of("sm_100a", 4)
+    assert limits.resident(32, 8, 0) == 4 * 8
+    assert limits.resident(32, 8, 113 * 1024) == 4 * 2
+    assert limits.resident(32, 8, 113 * 1024 + 1) == 4
+    assert limits.resident(256, 128, 0) == 4 * 2
+    assert limits.resident(1024, 16, 0) == 4 * 2
+    assert limits.resident(1024, 255, 1 << 20) == 4  # nor does a launch that is refused want none
 
 
 def test_what_cannot_be_emulated_is_raised_through_tvm_ffi(gpu: Gpu) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from warpwright.checking.device_memory import DeviceMemory, bytes_at
 from warpwright.checking.kernels import Entry
+from warpwright.checking.limits import Limits
 from warpwright.checking.places import origin, places_of
 from warpwright.checking.report import LaunchReport, Message
 from warpwright.checking.runtime import LaunchConfig
@@ -30,10 +31,10 @@ _WARP_BUDGET, _LEAST_BUDGET = 1_000_000, 5_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """How launches are run. seeds: schedules of each. resident: CTAs that the device holds at once."""
+    """How launches are run, on a device of such limits. seeds: schedules of each."""
 
+    limits: Limits
     seeds: Sequence[int] = (1, 2)
-    resident: int = 64
     trace: bool = False
     strict: bool = False  # notes count as findings
 
@@ -84,14 +85,16 @@ def run_launch(
     usage = entry.compiled.usage.get(entry.name)
     launch = Launch(config.grid, config.block, config.cluster, config.shared_bytes, params, entry.name)
     ctas, per_cluster = int(np.prod(config.grid)), int(np.prod(config.cluster))
+    registers, static = (usage.registers, usage.static_shared_bytes) if usage else (0, 0)
+    resident = settings.limits.resident(launch.threads, registers, launch.shared_bytes + static)
     options = Options(
-        clusters=max(1, settings.resident // per_cluster),
+        clusters=max(1, resident // per_cluster),
         budget=max(_LEAST_BUDGET, ctas * -(-launch.threads // 32) * _WARP_BUDGET),
-        entry_registers=_at_launch(usage.registers) if usage else 0,
+        entry_registers=_at_launch(registers),
         trace=settings.trace,
     )
     report = LaunchReport(number, origin(kernel), config.grid, config.block, config.cluster,
-                          config.shared_bytes, usage.registers if usage else 0)  # fmt: skip
+                          config.shared_bytes, registers)  # fmt: skip
     trials = Trials(module, launch, _tensor_maps(kernel, params), _memory(known), options)
     rules = frozenset() if settings.strict else UNITS.hooks.rules
     for seed in settings.seeds:

@@ -27,11 +27,11 @@ __all__ = ["CheckError", "FindingsError", "Gpu", "Limits", "emulated", "emulated
 class Gpu:
     """The device, and all that was seen on it. Made by `emulated_gpu`."""
 
-    def __init__(self, arch: str, settings: Settings, multiprocessors: int) -> None:
-        self.arch, self.settings = arch, settings
-        self.limits = Limits.of(arch, multiprocessors)
+    def __init__(self, arch: str, settings: Settings) -> None:
+        self.arch, self.settings, self.limits = arch, settings, settings.limits
         self.memory, self.kernels = DeviceMemory(), Kernels()
         self.summary = Summary(arch)
+        self.called_functions: dict[int, Any] = {}  # compiled functions that the program has called, by id
         self.captured: list[Callable[[], None]] | None = None  # launches of a graph that is being captured
         self.timelines: list[list[dict[str, Any]]] = []
         self.runtime = Runtime(self)
@@ -172,7 +172,8 @@ def emulated(
     arch: str = "sm_90a", seeds: int = 2, multiprocessors: int = 8, trace: bool = False, strict: bool = False
 ) -> Iterator[Gpu]:
     """`emulated_gpu` for who looks at what was found: nothing is made of it at the end."""
-    gpu = Gpu(arch, Settings(tuple(range(1, seeds + 1)), 8 * multiprocessors, trace, strict), multiprocessors)
+    settings = Settings(Limits.of(arch, multiprocessors), tuple(range(1, seeds + 1)), trace, strict)
+    gpu = Gpu(arch, settings)
     try:
         with attached(gpu, arch):
             yield gpu

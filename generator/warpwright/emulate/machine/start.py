@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,22 +52,26 @@ def _coordinates(number: int, counts: list[int]) -> tuple[int, int, int]:
 
 def cancel_cluster(machine: Machine) -> tuple[int, int, int] | None:
     """Take the next cluster of the grid out of the launch: the coordinates of its first CTA; None: all have started."""
-    shape = machine.launch.cluster
-    counts = [g // c for g, c in zip(machine.launch.grid, shape, strict=True)]
-    if machine.started >= counts[0] * counts[1] * counts[2]:
+    numbers = _numbers(machine)
+    if machine.started >= len(numbers):
         return None
-    x, y, z = (a * s for a, s in zip(_coordinates(machine.started, counts), shape, strict=True))
+    at = _coordinates(numbers[machine.started], [*machine.cluster_counts])
     machine.started += 1
     machine.retired += 1
+    x, y, z = (a * s for a, s in zip(at, machine.launch.cluster, strict=True))
     return x, y, z
+
+
+def _numbers(machine: Machine) -> Sequence[int]:
+    """The clusters that this launch is to run, in their order."""
+    return machine.options.only or range(math.prod(machine.cluster_counts))
 
 
 def start_clusters(machine: Machine) -> None:
     """Make as many clusters resident as the options allow and the grid still has."""
     launch = machine.launch
-    shape, grid = launch.cluster, launch.grid
-    counts = [g // c for g, c in zip(grid, shape, strict=True)]
-    numbers = machine.options.only or range(counts[0] * counts[1] * counts[2])
+    shape, counts = launch.cluster, [*machine.cluster_counts]
+    numbers = _numbers(machine)
     while machine.started < len(numbers) and (
         not machine.options.clusters or machine.started - machine.retired < machine.options.clusters
     ):

@@ -141,6 +141,8 @@ class Fiber:
                     warp.apart.append((self.mask, fresh))
                 else:
                     warp.apart[at] = self.mask, warp.apart[at][1] | fresh
+        else:  # what the lanes arrived with and all of them have waited for, they know of each other
+            warp.unsynced &= ~known
         warp.known |= known
         warp.known_async |= known_async
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpwright.emulate.machine.findings import Kind
 from warpwright.emulate.translate.unit import Unit
-from warpwright.emulate.units.barriers import fences, mbarriers, named, remedies, votes, waits
+from warpwright.emulate.units.barriers import fences, mbarriers, named, released, remedies, votes, waits
 from warpwright.emulate.units.barriers.alter import alter
 from warpwright.emulate.units.barriers.emit import OPCODES
 
@@ -22,7 +22,10 @@ UNIT = Unit(
         "mbarrier": Kind("a barrier object misused: not initialised, too many arrivals, bytes out of range", "hang"),
         "named-barrier": Kind("a named barrier misused: participants disagree, or lanes of a warp are missing", "hang"),
     },
-    rules={named.TWICE: "a warp comes to a named barrier once in a phase; without, each arrival counts"},
+    rules={
+        named.TWICE: "a warp comes to a named barrier once in a phase; without, each arrival counts",
+        released.LANES: "one lane's arrival hands on its own reads; without, those of its warp's other lanes too",
+    },
     observes={
         "mbarriers": "{offset: {counts, arrivals, bytes (sets over phases), phases}}",
         "named": "{barrier: thread counts}",

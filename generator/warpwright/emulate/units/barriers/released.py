@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from warpwright.emulate.machine.state import Fiber, Warp
 
+#: A rule that can be left out: what other lanes have read is not handed on by the arrival of one. Pipelines of
+#: production kernels release a stage that a warp has read by one lane, and rely on the lanes being together.
+LANES = "reads-of-lanes"
+
 
 def release(f: Fiber) -> tuple[int, int]:
     """What an arrival of the lanes of `f` makes known; the warp's later accesses are a new event.
@@ -18,9 +22,23 @@ def release(f: Fiber) -> tuple[int, int]:
     warp.segment = -1
     if warp.accessing & ~f.mask or warp.apart:
         known, known_async = f.knows()
+        if LANES in warp.machine.options.without:
+            reads = _reads(warp)
+            known, known_async = known | warp.known & reads, known_async | warp.known_async & reads
         warp.withheld |= warp.known & ~known
         return known, known_async
     return warp.known, warp.known_async
+
+
+def _reads(warp: Warp) -> int:
+    """Those of the warp's events since all lanes last met in which it has but read."""
+    found, rest = 0, warp.unsynced
+    while rest:
+        event = rest.bit_length() - 1
+        rest ^= 1 << event
+        if not any(wrote for _, _, wrote in warp.machine.order.events[event].log):
+            found |= 1 << event
+    return found
 
 
 class Fenced:

@@ -30,7 +30,8 @@ def _canceled(w: BlockWriter, n: Node) -> None:
     result, answer = n.instruction.operands
     low, varies = _low(w, answer)
     if isinstance(result, Register):
-        set_result(w, n, result, f"is_canceled({low})" if varies else f"int(is_canceled({low}))")
+        call = f"is_canceled(f, {n.number}, {low})"
+        set_result(w, n, result, call if varies else f"int({call})")
 
 
 def _first(w: BlockWriter, n: Node) -> None:
@@ -47,8 +48,8 @@ def _first(w: BlockWriter, n: Node) -> None:
 
 
 OPCODES = {
-    "clusterlaunchcontrol.try_cancel.async": Opcode(emit=_try, result=False),
-    "clusterlaunchcontrol.query_cancel.is_canceled": Opcode(emit=_canceled, effect=False),
+    "clusterlaunchcontrol.try_cancel.async": Opcode(emit=_try, result=False, deleted=True),
+    "clusterlaunchcontrol.query_cancel.is_canceled": Opcode(emit=_canceled),
     **dict.fromkeys(
         ("clusterlaunchcontrol.query_cancel.get_first_ctaid",
          *(f"clusterlaunchcontrol.query_cancel.get_first_ctaid::{axis}" for axis in "xyz")),

@@ -12,8 +12,8 @@ UNIT = Unit(
     "tcgen05",
     OPCODES,
     (
-        copies.Loading, copies.tcgen05_fence, copies.tcgen05_ld, copies.tcgen05_move, copies.tcgen05_st,
-        copies.tcgen05_touch, copies.tcgen05_wait, memory.tcgen05_alloc, memory.tcgen05_dealloc,
+        copies.Loading, copies.tcgen05_fence, copies.tcgen05_ld, copies.tcgen05_st, copies.tcgen05_touch,
+        copies.tcgen05_wait, memory.tcgen05_alloc, memory.tcgen05_dealloc,
         memory.tcgen05_relinquish, products.tcgen05_commit, products.tcgen05_mma,
     ),
     waits={"tensor-memory": memory.explain},

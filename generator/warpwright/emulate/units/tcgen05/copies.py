@@ -6,6 +6,7 @@ a register they are what the layouts of the DSL's copy atoms say.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,25 @@ def _event(memory: TensorMemory, warp: Warp, what: Source, alone: bool = False) 
     return event
 
 
+class Moves:
+    """Copies of registers that follow each other, each (from, to), and what they have made of loads so far."""
+
+    def __init__(self, pairs: Iterable[tuple[frozenset[str], frozenset[str]]]) -> None:
+        self.pairs = tuple(pairs)
+        self._spread: dict[frozenset[str], frozenset[str]] = {}
+
+    def spread(self, names: frozenset[str]) -> frozenset[str]:
+        """The registers that are unready once these copies are made, where `names` are before."""
+        found = self._spread.get(names)
+        if found is None:
+            every = set(names)
+            for source, target in self.pairs:
+                if not every.isdisjoint(source):
+                    every |= target
+            found = self._spread[names] = frozenset(every)
+        return found
+
+
 class Loading:
     """Registers of a warp that a tcgen05.ld still fills: `loads` has (event, those of one, with the copies of them)."""
 
@@ -96,12 +116,13 @@ class Loading:
         self.loads: list[tuple[int, frozenset[str]]] = []
 
     def fill(self, event: int, names: frozenset[str]) -> None:
-        self.loads = [(other, load - names) for other, load in self.loads] + [(event, names)]
+        rest = ((other, load - names) for other, load in self.loads)
+        self.loads = [each for each in rest if each[1]] + [(event, names)]
         self.names |= names
 
-    def copy(self, source: frozenset[str], target: frozenset[str]) -> None:
-        self.loads = [(event, load if load.isdisjoint(source) else load | target) for event, load in self.loads]
-        self.names |= target
+    def copy(self, moves: Moves) -> None:
+        self.loads = [(event, moves.spread(load)) for event, load in self.loads]
+        self.names = moves.spread(self.names)
 
     def use(self, names: frozenset[str]) -> int:
         """End the loads of `names`; returns the mask of their events."""
@@ -175,13 +196,6 @@ def tcgen05_fence(f: Fiber, before: bool) -> None:
         warp.learn(thread.done, thread.done)
     else:
         thread.seen = warp.known
-
-
-def tcgen05_move(loading: Loading, moves: tuple[tuple[frozenset[str], frozenset[str]], ...]) -> None:
-    """Registers are copied, each (from, to): where a tcgen05.ld still fills the first, the others are as unready."""
-    for source, target in moves:
-        if not loading.names.isdisjoint(source):
-            loading.copy(source, target)
 
 
 def tcgen05_touch(warp: Warp, number: int, names: frozenset[str]) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from warpwright.emulate.units.tcgen05.copies import Moves
+
 if TYPE_CHECKING:
     from warpwright.build.ptx_values import Statement
     from warpwright.emulate.translate.node import Node
@@ -40,10 +42,10 @@ def before(w: BlockWriter, group: list[Node], loaded: frozenset[str]) -> None:
         return
     if group[0].instruction.parts[0] == "mov":
         copies = ((loaded.intersection(n.uses), frozenset(n.defs)) for n in group)
-        moves = tuple((source, target) for source, target in copies if source)
-        if moves:
+        moves = Moves((source, target) for source, target in copies if source)
+        if moves.pairs:
             w.heads["loading"] = "w.own(Loading)"
-            w.lines.append(f"if loading.names: tcgen05_move(loading, {w.owner.constant(moves, 'N')})")
+            w.lines.append(f"if loading.names: loading.copy({w.owner.constant(moves, 'N')})")
         return
     names = loaded.intersection(name for node in group for name in (*node.uses, *node.defs))
     if names:
