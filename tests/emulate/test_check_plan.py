@@ -31,7 +31,8 @@ def observed(plan: Plan) -> dict[str, dict[Any, Any]]:
     return {
         "mbarriers": {
             RESERVED + offsets[b.buffer] + 8 * stage: {
-                "counts": {b.arrivals}, "arrivals": {b.arrivals}, "bytes": {b.transaction_bytes}, "phases": 1
+                "counts": {b.arrivals}, "arrivals": {b.arrivals}, "bytes": {b.transaction_bytes},
+                "ranks": {0, 1}, "phases": 1,
             }
             for b in plan.main.barriers
             if b.kind == "mbarrier"

@@ -14,6 +14,7 @@ from typing import Any
 from warpwright.device.problem import Problem
 from warpwright.dtypes import dtype
 from warpwright.emulate.machine.addresses import RESERVED
+from warpwright.emulate.variant.check_tensor_memory import SeenTensorMemory, check_tensor_memory
 from warpwright.emulate.variant.tensor_maps import mapped
 from warpwright.families import workload
 from warpwright.plan.types import Barrier, Copy, KernelPlan, Plan
@@ -47,6 +48,7 @@ class SeenKernel:
     multicast: dict[str, set[int]] = field(default_factory=dict)
     boxes: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
     bulk: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
+    tensor: SeenTensorMemory = field(default_factory=SeenTensorMemory)
 
     def add(
         self, copied: Mapping[str, int], parameters: Sequence[int], observed: Mapping[str, Mapping[Any, Any]]
@@ -54,7 +56,7 @@ class SeenKernel:
         """Take in the observations of one complete run; `copied`: elements that it had to copy, by tensor."""
         for offset, facts in observed["mbarriers"].items():
             known = self.mbarriers.setdefault(
-                offset - RESERVED, {key: set() for key in ("counts", "arrivals", "bytes")}
+                offset - RESERVED, {key: set() for key in ("counts", "arrivals", "bytes", "ranks")}
             )
             for key, values in known.items():
                 values |= facts[key]
@@ -74,6 +76,8 @@ class SeenKernel:
             planned = sum(copied[copy.tensor] * dtype(copy.dtype).bits // 8 for copy in copies)
             self.multicast.setdefault(way, set()).update(facts["multicast"])
             self.bulk.setdefault(way, set()).add((facts["bytes"], planned))
+        phases = {offset - RESERVED: facts["phases"] for offset, facts in observed["mbarriers"].items()}
+        self.tensor.add(self.kernel, phases, observed)
 
 
 @dataclass
@@ -104,6 +108,7 @@ def check_plan(seen: Seen) -> list[Difference]:
         whose = f"{each.kernel.name}: " if len(seen.kernels) > 1 else ""
         for check in (_mbarriers, _named, _registers, _tensor_copies, _bulk_copies):
             found |= {replace(difference, rule=whose + difference.rule) for difference in check(each)}
+        found |= {Difference(whose + rule, *told) for rule, *told in check_tensor_memory(each.kernel, each.tensor)}
     return sorted(found)
 
 
@@ -132,6 +137,9 @@ def _mbarriers(seen: SeenKernel) -> Iterable[Difference]:
                 yield Difference(f"{name}: bytes per phase", f"at most {most}", _list(facts["bytes"]))
         elif facts["bytes"] != {most}:
             yield Difference(f"{name}: bytes per phase", str(most), _list(facts["bytes"]))
+        if barrier.pair and facts["ranks"] != {0}:
+            told = {(): "no CTA's", (0,): "the leader's", (1,): "its peer's", (0, 1): "that of both CTAs"}
+            yield Difference(f"{name}: used of a pair", told[0,], told[tuple(sorted(facts["ranks"]))])
 
 
 def _named(seen: SeenKernel) -> Iterable[Difference]:

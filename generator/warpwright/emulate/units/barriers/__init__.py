@@ -27,7 +27,7 @@ UNIT = Unit(
         released.LANES: "one lane's arrival hands on its own reads; without, those of its warp's other lanes too",
     },
     observes={
-        "mbarriers": "{offset: {counts, arrivals, bytes (sets over phases), phases}}",
+        "mbarriers": "{offset: {counts, arrivals, bytes, ranks in a pair of CTAs (sets over phases), phases}}",
         "named": "{barrier: thread counts}",
     },
     at_leave=named.leave,

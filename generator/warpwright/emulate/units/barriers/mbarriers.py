@@ -42,7 +42,8 @@ class MBarrier:
         self.waiting: list[Fiber] = []
         self.clock = self.coming_clock = 0
         seen = cta.machine.observed["mbarriers"]
-        self.seen = seen.setdefault(offset, {"counts": set(), "arrivals": set(), "bytes": set(), "phases": 0})
+        none = {"counts": set(), "arrivals": set(), "bytes": set(), "ranks": set(), "phases": 0}
+        self.seen = seen.setdefault(offset, none)
         self.seen["counts"].add(count)
         self.landed = self.arrived = 0
         self.arrivers: list[tuple[Warp, int, int]] = []  # of the phase in progress: warp, instruction, arrivals
@@ -152,6 +153,7 @@ class MBarrier:
         self.clock = self.coming_clock
         self.seen["arrivals"].add(self.arrived)
         self.seen["bytes"].add(self.landed)
+        self.seen["ranks"].add(self.cta.rank & 1)
         self.seen["phases"] += 1
         self.landed = self.arrived = 0
         self.arrivers.clear()

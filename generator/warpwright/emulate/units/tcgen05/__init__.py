@@ -27,6 +27,10 @@ UNIT = Unit(
         copies.LOADS: "registers that a tcgen05.ld fills want tcgen05.wait::ld; without, their first use waits",
         products.PIPELINES: "tcgen05.mma of one accumulator and shape alone are in order; without, all of a thread are",
     },
+    observes={
+        "tensor-memory": "{allocated, freed: sets of (warp, columns, CTAs); permit: set of warps}",
+        "tensor-mmas": "{instruction descriptor: {warp: how many}}",
+    },
     arrange=arrange,
     before=before,
     at_end=memory.report_leaks,

@@ -181,6 +181,11 @@ def _remedy(warp: Warp, earlier: Event, number: int) -> str:
 # Allocation --------------------------------------------------------------------------------------------------
 
 
+def note(warp: Warp, what: str, value: Any) -> None:
+    """Note what is compared with a plan."""
+    warp.machine.observed["tensor-memory"].setdefault(what, set()).add(value)
+
+
 def _whole_warp(f: Fiber, number: int, what: str) -> None:
     if f.mask != f.warp.alive:
         f.warp.machine.fault("convergence", f.warp, number, f"{what} needs all lanes of the warp", fatal=True)
@@ -204,6 +209,7 @@ def tcgen05_alloc(f: Fiber, number: int, address: int, columns: int, group: int)
         if f.token is None:
             return warp.machine.block(f, "tensor-memory", number, (columns, group))
     base, f.token = f.token, None
+    note(warp, "allocated", (warp.index, columns, group))
     shared_store(f, number, address, np.full((1, 32), base, dtype=np.uint32), 4, False)
     return True
 
@@ -250,6 +256,7 @@ def tcgen05_dealloc(f: Fiber, number: int, address: int, columns: int, group: in
     del own.allocations[address]
     own.owned[address : address + columns] = False
     own.freed[address] = number
+    note(warp, "freed", (warp.index, columns, group))
     _grant(pair)
 
 
@@ -257,6 +264,7 @@ def tcgen05_relinquish(f: Fiber, number: int, group: int) -> None:
     _whole_warp(f, number, "tcgen05.relinquish_alloc_permit")
     pair_of(f, number, group)
     memory_of(f.warp.cta).relinquished = number
+    note(f.warp, "permit", f.warp.index)
 
 
 def report_leaks(cta: Cta) -> None:

@@ -144,6 +144,8 @@ def tcgen05_mma(f: Fiber, number: int, kind: str, group: int, d: int, a: int, a_
         access(memory, warp, number, cells, event, visible, True)
         product = left @ right.T
         _add(memory, first, low, -product if shape.negate else product, bool(accumulate), shape.d_half, folded)
+    issued = machine.observed["tensor-mmas"].setdefault(descriptor, {})
+    issued[warp.index] = issued.get(warp.index, 0) + 1
     core = warp.cta.own(TensorCore)
     began = max(core.clock, warp.clock)
     flop = 2 * rows * shape.n * (32 // DTYPES[shape.a_type].itemsize)
