@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 __all__ = [
     "B200", "H200", "SM90A", "SM100A", "SM103A", "SM110A", "SM120A", "TMA_STRIDES", "Arch", "Device", "Extents",
-    "LaunchLimits", "MmaKind", "MmaShapes", "arch", "launch_limits",
+    "LaunchLimits", "MmaKind", "MmaShapes", "arch", "device", "launch_limits",
 ]  # fmt: skip
 
 
@@ -235,6 +235,15 @@ _ARCHS = {a.name: a for a in (SM90A, SM100A, SM103A, SM110A, SM120A)}
 def arch(name: str) -> Arch:
     """Return the limits of an architecture by its target name (KeyError when it is not planned for)."""
     return _ARCHS[name]
+
+
+#: Of each arch the GPU that predictions are for where nobody names one; of those without one the nearest.
+_DEVICES = {"sm_90a": H200, "sm_100a": B200, "sm_103a": B200, "sm_110a": B200}
+
+
+def device(name: str) -> Device:
+    """Return the GPU that times of an architecture are told for (KeyError when it is not planned for)."""
+    return _DEVICES[name]
 
 
 #: Opt-in shared memory per CTA by compute capability.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pytest
 
-from warpwright.archs import B200, SM100A, SM103A, SM110A, SM120A, arch, launch_limits
+from warpwright.archs import B200, SM100A, SM103A, SM110A, SM120A, arch, device, launch_limits
+from warpwright.families import NAMES, family
 
 ARCHS = (SM100A, SM103A, SM110A, SM120A)
 
@@ -45,3 +48,11 @@ def test_half_the_bits_are_twice_the_rate() -> None:
     """FLOP per clock and SM of B200: tf32, 16, 8 and 4 bits; all SMs reach what the data sheet says."""
     assert [B200.flop_of(bits) for bits in (32, 16, 8, 4)] == [4096, 8192, 16384, 32768]
     assert B200.sms * B200.hertz * B200.flop_of(16) == pytest.approx(2.25e15, rel=1e-3)
+
+
+def test_every_arch_of_a_family_has_a_device_for_its_predictions() -> None:
+    """And its target predicts for that one where nobody names another."""
+    for name in NAMES:
+        for planned, target in family(name).targets.items():
+            assert signature(target.predict).parameters["device"].default is device(planned), (name, planned)
+            assert target.phases is None or signature(target.phases).parameters["device"].default is device(planned)

@@ -165,6 +165,8 @@ def _print_one(plan: Plan, rows: Sequence[_Row]) -> None:
 
 
 def _print_all(rows: Sequence[_Row], groups: Sequence[tuple[list[_Row], Choice]], extents: Mapping[str, int]) -> None:
+    from warpwright.archs import device
+
     columns = ["take", "variant", "predicted", "measured", "behind"]
     columns += ["load", "compute", "stages", "needed", "warps", "asked", "verdict"]
     cells = []
@@ -183,7 +185,8 @@ def _print_all(rows: Sequence[_Row], groups: Sequence[tuple[list[_Row], Choice]]
     size = " ".join(f"{mode}={extent}" for mode, extent in extents.items())
     marks = sorted({row.mark for row in rows if row.mark})
     timed = f", measured ones from {', '.join(marks)}" if marks else ""
-    say(f"times are for {size}, predicted ones for an H200{timed}; load and compute are clocks of one stage")
+    devices = " and ".join(sorted({device(row.plan.arch).name for row in rows}))
+    say(f"times are for {size}, predicted ones for {devices}{timed}; load and compute are clocks of one stage")
 
 
 def _cells(row: _Row, choice: Choice, alone: bool) -> list[str]:

@@ -224,6 +224,7 @@ def _say_shared(exploration: Exploration) -> None:
 
 
 def _say_sum(exploration: Exploration) -> None:
+    from warpwright.archs import device
     from warpwright.device.coverage import beyond
 
     statuses = Counter(variant.status for variant in exploration.variants)
@@ -238,7 +239,9 @@ def _say_sum(exploration: Exploration) -> None:
     extents = " ".join(f"{mode.upper()}={extent}" for mode, extent in problem.items())
     if any(beyond(variant.plan, problem) for variant in exploration.legal):
         extents += ", or for the first problem within a variant's limits"
-    say(f"times are for {extents}; predicted ones are for an H200 (`warpwright explain` says what they are made of)")
+    devices = " and ".join(sorted({device(variant.plan.arch).name for variant in exploration.variants}))
+    made_of = "`warpwright explain` says what they are made of"
+    say(f"times are for {extents}; predicted ones are for {devices} ({made_of})")
     for line in explain_origins(evidence for variant in exploration.legal for evidence in variant.judgement.valid):
         say(line)
     say(f"variants are in {exploration.folder}")

@@ -10,7 +10,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from warpwright.archs import H200, Arch, Device, arch
+from warpwright import archs
+from warpwright.archs import Arch, Device, arch
 from warpwright.families import target
 from warpwright.plan.occupancy import rooms
 from warpwright.plan.phases import Phases
@@ -87,8 +88,11 @@ class Advice:
         return min(ways, key=lambda way: way.seconds, default=None)
 
 
-def advise(plan: Plan, extents: Mapping[str, int], measured: float | None = None, device: Device = H200) -> Advice:
+def advise(
+    plan: Plan, extents: Mapping[str, int], measured: float | None = None, device: Device | None = None
+) -> Advice:
     """Weigh a legal plan on a problem ({"M": 4096, ...}); `measured` are seconds. ValueError for an illegal plan."""
+    device = device or archs.device(plan.arch)
     chosen = target(plan.family, plan.arch)
     predicted = chosen.predict(plan, extents, device)
     share = device.launch_seconds / (predicted.seconds if measured is None else measured)

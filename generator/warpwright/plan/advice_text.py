@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from warpwright.archs import H200, Device
+from warpwright import archs
+from warpwright.archs import Device
 from warpwright.device.problem import size_text
 from warpwright.families import workload
 from warpwright.plan import tables
@@ -14,8 +15,9 @@ from warpwright.plan.types import Plan
 __all__ = ["advice_text"]
 
 
-def advice_text(plan: Plan, advice: Advice, device: Device = H200) -> str:
+def advice_text(plan: Plan, advice: Advice, device: Device | None = None) -> str:
     """Return the verdict, its reasons, the phases of a stage and the alternatives, as plain text."""
+    device = device or archs.device(plan.arch)
     modes = workload(plan.family).modes
     size = size_text({mode.lower(): extent for mode, extent in advice.extents.items()}, modes)
     size = f"{modes[0]} = {size}" if len(modes) == 1 else size

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from warpwright.archs import H200, Device, arch
+from warpwright import archs
+from warpwright.archs import Device, arch
 from warpwright.device.problem import size_text
 from warpwright.families import target, workload
 from warpwright.plan import tables
@@ -17,11 +18,12 @@ __all__ = ["explain"]
 _SPACES = {"tensor": "Tensor memory", "global": "Workspace of a CTA in global memory"}
 
 
-def explain(plan: Plan, extents: Mapping[str, int], device: Device = H200) -> str:
+def explain(plan: Plan, extents: Mapping[str, int], device: Device | None = None) -> str:
     """Return the derivation of a plan, with the predicted time of a problem ({"M": 4096, ...}), as plain text."""
     if not plan.legal:
         reasons = "\n".join(f"  {v.rule}: {v.message}" for v in plan.violations)
         return f"{plan.label}\n\nIllegal:\n{reasons}\n"
+    device = device or archs.device(plan.arch)
     sections = [plan.label]
     for kernel in plan.kernels:
         head = f"{kernel.name}: " if len(plan.kernels) > 1 else ""
