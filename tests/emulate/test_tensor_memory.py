@@ -270,25 +270,20 @@ def test_one_thread_issues_an_mma() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        " tcgen05.cp.cta_group::1.128x256b [%r3], %rd30;\n",
-        " tcgen05.shift.cta_group::1.down [%r3];\n",
+        " tcgen05.cp.cta_group::1.32x128b [%r3], %rd30;\n",
+        " tcgen05.cp.cta_group::1.64x128b.warpx4 [%r3], %rd30;\n",
+        " tcgen05.shift.cta_group::1.up [%r3];\n",
         " tcgen05.mma.ws.cta_group::1.kind::f16 [%r3], %rd30, %rd31, %r91, %p9;\n",
-        " tcgen05.mma.cta_group::1.kind::i8 [%r3], %rd30, %rd31, %r91, %p9;\n",
-        " tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd30, %rd31, %r91, %p9, 2;\n",
-        " tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r3], %rd30, %rd31, %r91, [%r5], [%r6], %p9;\n",
-        " tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r100}, [%r3], 2;\n",
+        " tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd30, %rd31, [%r5], %r91, %p9;\n",
+        " tcgen05.mma.cta_group::1.kind::i8 [%r3], %rd30, %rd31, %r91, %p9, 2;\n",
+        " tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::4X [%r3], %rd30, %rd31, %r9, [%r5], [%r5], %p9;\n",
+        " tcgen05.ld.red.sync.aligned.32x32b.x2.max.f32 {%r100, %r101}, %r102, [%r3];\n",
     ],
 )
 def test_what_is_not_modelled_is_named(text: str) -> None:
     with pytest.raises(UnsupportedInstruction) as caught:
         alone(text)
     assert text.split()[0].split(".cta_group")[0] in str(caught.value)
-
-
-def test_a_mask_of_output_lanes_is_not_modelled() -> None:
-    text = " mov.b32 %r95, 1;\n" + mma().replace(", %p9;", ", {%r95, %r95, %r95, %r95}, %p9;")
-    with pytest.raises(UnsupportedInstruction, match="disable-output-lane"):
-        with_mma(single(1, CLEAR + text, "ISSUED"))
 
 
 def test_an_mbarrier_beside_the_address_of_an_allocation_is_left_alone() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpwright.emulate.machine.findings import Kind
 from warpwright.emulate.translate.unit import Unit
-from warpwright.emulate.units.tcgen05 import copies, memory, products
+from warpwright.emulate.units.tcgen05 import copies, memory, pipelines, products, shared_copies
 from warpwright.emulate.units.tcgen05.emit import OPCODES
 from warpwright.emulate.units.tcgen05.loaded import alter, arrange, before
 
@@ -15,6 +15,7 @@ UNIT = Unit(
         copies.Loading, copies.tcgen05_fence, copies.tcgen05_ld, copies.tcgen05_st, copies.tcgen05_touch,
         copies.tcgen05_wait, memory.tcgen05_alloc, memory.tcgen05_dealloc,
         memory.tcgen05_relinquish, products.tcgen05_commit, products.tcgen05_mma,
+        shared_copies.tcgen05_cp, shared_copies.tcgen05_shift,
     ),
     waits={"tensor-memory": memory.explain},
     kinds={
@@ -25,7 +26,8 @@ UNIT = Unit(
     rules={
         memory.FENCES: "tensor memory wants tcgen05.fence beside barriers; without, barriers alone order it",
         copies.LOADS: "registers that a tcgen05.ld fills want tcgen05.wait::ld; without, their first use waits",
-        products.PIPELINES: "tcgen05.mma of one accumulator and shape alone are in order; without, all of a thread are",
+        pipelines.PIPELINES: "tcgen05.mma of one accumulator and shape, and those behind a cp, are in order;"
+        " without, all that a thread issues is",
     },
     observes={
         "tensor-memory": "{allocated, freed: sets of (warp, columns, CTAs); permit: set of warps}",

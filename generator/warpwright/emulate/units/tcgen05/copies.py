@@ -21,21 +21,24 @@ from warpwright.emulate.units.tcgen05.memory import (
     TensorMemory,
     access,
     cells_of,
-    hand_over,
     inside,
     memory_of,
 )  # fmt: skip
+from warpwright.emulate.units.tcgen05.pipelines import hand_over
 
 #: A rule that can be left out: registers that are loaded want tcgen05.wait::ld. The assembler also waits for a load
 #: where its registers are first used, and production kernels rely on that.
 LOADS = "tcgen05-loads"
 _T = np.arange(32)
+#: Threads 16 and up access the same lanes as the others, an immediate number of columns further.
+HALVES = "16x32bx2"
 #: shape: (registers of .x1, columns of .x1, lane and column of each thread, lane and column of each register of .x1)
 _SHAPES: dict[str, tuple[int, int, Array, Array, list[int], list[int]]] = {
     "32x32b": (1, 1, _T, _T * 0, [0], [0]),
     "16x64b": (1, 2, _T // 4 + 8 * (_T % 2), _T // 2 % 2, [0], [0]),
     "16x128b": (2, 4, _T // 4, _T % 4, [0, 8], [0, 0]),
     "16x256b": (4, 8, _T // 4, 2 * (_T % 4), [0, 0, 8, 8], [0, 1, 0, 1]),
+    HALVES: (1, 1, _T % 16, _T * 0, [0], [0]),
 }
 SHAPES = frozenset(_SHAPES)
 _PLACES: dict[tuple[str, int], tuple[Array, Array, int]] = {}
@@ -57,8 +60,11 @@ def _places(shape: str, repeat: int) -> tuple[Array, Array, int]:
     return found
 
 
-def _locate(f: Fiber, number: int, address: int, shape: str, repeat: int, halves: bool, what: str) -> Any:
-    """(memory, lanes, columns, cells) of one access; `halves`: each register is two columns of 16 bits."""
+def _locate(f: Fiber, number: int, address: int, shape: str, repeat: int, halves: bool, split: int, what: str) -> Any:
+    """(memory, lanes, columns, cells) of one access; `halves`: each register is two columns of 16 bits.
+
+    split: of HALVES, how many columns further the second half of the threads is.
+    """
     warp = f.warp
     machine = warp.machine
     if f.mask != warp.alive:
@@ -76,7 +82,12 @@ def _locate(f: Fiber, number: int, address: int, shape: str, repeat: int, halves
         machine.fault("tensor-memory", warp, number, text, fatal=True)
     inside(memory, warp, number, base, wide)
     bands = slice(first // 16, (first + int(lanes.max())) // 16 + 1, 1)
-    return memory, first + lanes, base + columns * (1 + halves), cells_of(base, wide, bands)
+    columns, cells = base + columns * (1 + halves), cells_of(base, wide, bands)
+    if shape == HALVES:
+        inside(memory, warp, number, base + split, wide)
+        cells = np.union1d(cells, cells_of(base + split, wide, bands))
+        columns = columns + split * (_T // 16)
+    return memory, first + lanes, columns, cells
 
 
 def _event(memory: TensorMemory, warp: Warp, what: Source, alone: bool = False) -> int:
@@ -139,11 +150,11 @@ class Loading:
 
 
 def tcgen05_ld(
-    f: Fiber, number: int, address: int, shape: str, repeat: int, pack: bool, names: frozenset[str]
+    f: Fiber, number: int, address: int, shape: str, repeat: int, pack: bool, names: frozenset[str], split: int = 0
 ) -> Array:
     """tcgen05.ld: (registers, 32) uint32. Until tcgen05.wait::ld the registers `names` must be left alone."""
     warp = f.warp
-    memory, lanes, columns, cells = _locate(f, number, address, shape, repeat, pack, "tcgen05.ld")
+    memory, lanes, columns, cells = _locate(f, number, address, shape, repeat, pack, split, "tcgen05.ld")
     visible = memory.thread(warp).visible(warp)
     event = _event(memory, warp, LD, LOADS in warp.machine.options.without)
     access(memory, warp, number, cells, event, visible, False)
@@ -154,10 +165,12 @@ def tcgen05_ld(
     return found
 
 
-def tcgen05_st(f: Fiber, number: int, address: int, shape: str, repeat: int, unpack: bool, values: Array) -> None:
+def tcgen05_st(
+    f: Fiber, number: int, address: int, shape: str, repeat: int, unpack: bool, values: Array, split: int = 0
+) -> None:
     """tcgen05.st of `values` (registers, 32) uint32."""
     warp = f.warp
-    memory, lanes, columns, cells = _locate(f, number, address, shape, repeat, unpack, "tcgen05.st")
+    memory, lanes, columns, cells = _locate(f, number, address, shape, repeat, unpack, split, "tcgen05.st")
     access(memory, warp, number, cells, _event(memory, warp, ST), memory.thread(warp).visible(warp), True)
     if unpack:
         memory.words[lanes, columns + 1] = values >> 16

@@ -22,11 +22,15 @@ LANES_OF_MEMORY, COLUMNS = 128, 512
 BANDS = 8  # of 16 lanes: a cell of the shadow is one column of one (accumulators of 64 rows take every other band)
 ALL = slice(0, BANDS, 1)
 LD, ST, FREE = Source("the tcgen05.ld of "), Source("the tcgen05.st of "), Source("the tcgen05.dealloc by ")
-UMMA = Source.completed_by("the tcgen05.mma of ", "tcgen05.commit to an mbarrier on which a warp waits")
+UMMA, COPY, SHIFT = (
+    Source.completed_by(f"the tcgen05.{what} of ", "tcgen05.commit to an mbarrier on which a warp waits")
+    for what in ("mma", "cp", "shift")
+)
+_COMMITTED = (UMMA, COPY, SHIFT)
 _COMPLETED = {
     LD: "tcgen05.wait::ld by {0}",
     ST: "tcgen05.wait::st by {0}",
-    UMMA: "tcgen05.commit by {0} to an mbarrier",
+    **dict.fromkeys(_COMMITTED, "tcgen05.commit by {0} to an mbarrier"),
 }
 #: The rule that barriers order accesses of tensor memory with tcgen05.fence beside them alone.
 FENCES = "tcgen05-fences"
@@ -39,13 +43,17 @@ class TensorThread:
     def __init__(self) -> None:
         self.done = self.seen = self.issued = 0
         self.open = {LD: 0, ST: 0}  # masks of accesses that are not known to be over
-        self.reads = -1  # the event of MMAs' accesses of shared memory since the last commit, -1 if none
-        self.writes: dict[Any, int] = {}  # and of tensor memory, by what makes a pipeline (accumulator, shape, kind)
+        self.reads: dict[Source, int] = {}  # the events of reads of shared memory since the last commit
+        self.writes: dict[Any, int] = {}  # and of accesses of tensor memory, by pipeline (see `pipelines`)
         self.pipelines: dict[Any, int] = {}  # mask of all such events so far
 
-    def visible(self, warp: Warp, pipeline: Any = None) -> int:
+    def visible(self, warp: Warp, behind: tuple[Any, ...] = ()) -> int:
+        """What an access may build on; `behind`: pipelines of the thread that are in order ahead of it."""
         told = warp.known & self.issued if FENCES not in warp.machine.options.without else warp.known
-        return self.done | self.seen | told | self.pipelines.get(pipeline, 0)
+        found = self.done | self.seen | told
+        for pipeline in behind:
+            found |= self.pipelines.get(pipeline, 0)
+        return found
 
 
 class TensorMemory:
@@ -62,35 +70,14 @@ class TensorMemory:
         self.relinquished = -1
         self.threads: dict[int, TensorThread] = {}
         self.group = 0
-        self.handed: dict[
-            Any, list[tuple[int, int]]
-        ] = {}  # pipelines that other threads may go on with: see `hand_over`
+        #: Pipelines that other threads may go on with: see `pipelines.hand_over`.
+        self.handed: dict[Any, list[tuple[int, int]]] = {}
 
     def thread(self, warp: Warp) -> TensorThread:
         found = self.threads.get(warp.index)
         if found is None:
             found = self.threads[warp.index] = TensorThread()
         return found
-
-
-def hand_over(memory: TensorMemory, warp: Warp) -> None:
-    """At a fence before: who learns of the new event may issue MMAs that are pipelined behind those of `warp`."""
-    thread = memory.thread(warp)
-    if thread.writes:
-        event = warp.machine.order.event(UMMA, warp, True)
-        warp.learn(1 << event, 1 << event)
-        for pipeline in thread.writes:
-            memory.handed.setdefault(pipeline, []).append((event, thread.pipelines[pipeline]))
-        thread.writes.clear()
-
-
-def take_over(memory: TensorMemory, warp: Warp, pipeline: Any) -> None:
-    """Before an MMA: what was handed over to its thread counts as its own."""
-    thread = memory.thread(warp)
-    for event, mask in memory.handed.get(pipeline, ()):
-        if thread.seen >> event & 1:
-            thread.issued |= mask
-            thread.pipelines[pipeline] = thread.pipelines.get(pipeline, 0) | mask
 
 
 def memory_of(cta: Cta) -> TensorMemory:
@@ -167,10 +154,10 @@ def _remedy(warp: Warp, earlier: Event, number: int) -> str:
     after = "tcgen05.fence::after_thread_sync"
     if other is warp:
         how = _COMPLETED.get(earlier.source, "nothing: the order of the program").format(other)
-        return how + ", and a wait for it" if earlier.source == UMMA else how
+        return how + ", and a wait for it" if earlier.source in _COMMITTED else how
     if warp.known >> number & 1:
         return f"{after} by {warp}, behind its wait"
-    if earlier.source == UMMA:
+    if earlier.source in _COMMITTED:
         return f"{_COMPLETED[UMMA].format(other)}; a wait by {warp}, then {after}"
     complete = memory_of(other.cta).thread(other).done >> number & 1 or earlier.source not in _COMPLETED
     first = "" if complete else f"{_COMPLETED[earlier.source].format(other)}, then "
