@@ -10,12 +10,14 @@ import pytest
 
 from warpwright.cli.results import format_seconds
 from warpwright.device.two_streams import MAKER, NARROW, ONE, READER, TWO
-from warpwright.plan.step import Span
+from warpwright.plan.step import Published, Span, Step
 from warpwright.steps import Shown, page, table
 from warpwright.steps.contrast import Contrast, Cut, contrast
 from warpwright.steps.difference import changed, difference
 from warpwright.steps.measured import Measured
 from warpwright.steps.picture import LEFT, WIDTH, longest, picture
+
+THEIRS = Published(9e-6, {"m": 64}, "a page <1>")
 
 
 def time(seconds: float, speed: float, size: int = 64, vendor: float | None = None) -> dict[str, Any]:
@@ -26,9 +28,9 @@ def time(seconds: float, speed: float, size: int = 64, vendor: float | None = No
 def test_gains_are_of_measured_speeds_where_both_are_and_of_predicted_ones_else() -> None:
     rows = table(
         [
-            ("one", "a", time(8.0, 1.0), time(10.0, 0.5, size=8, vendor=0.1)),  # on a problem of its own
-            ("two", "b", time(4.0, 2.0), None),
-            ("three", "c", time(2.0, 4.0), time(2.5, 3.0, vendor=0.6)),
+            ("one", Step("a", ()), time(8.0, 1.0), time(10.0, 0.5, size=8, vendor=0.1)),  # on a problem of its own
+            ("two", Step("b", (), THEIRS), time(4.0, 2.0), None),
+            ("three", Step("c", ()), time(2.0, 4.0), time(2.5, 3.0, vendor=0.6)),
         ]
     )
     assert [(row.number, row.name, row.adds, row.vendor) for row in rows] == [
@@ -36,6 +38,7 @@ def test_gains_are_of_measured_speeds_where_both_are_and_of_predicted_ones_else(
         (2, "two", "b", None),
         (3, "three", "c", 0.6),
     ]
+    assert [row.published for row in rows] == [None, THEIRS, None]
     assert [row.over_first for row in rows] == [1.0, 2.0, 6.0]
     assert [row.over_before for row in rows] == [1.0, 2.0, 2.0]
 
@@ -93,12 +96,17 @@ class _Balanced(HTMLParser):
         self.text += data
 
 
-def written(measured: Measured | None = None, beside: Any = None) -> str:
+def written(
+    measured: Measured | None = None, beside: Any = None, theirs: Published | None = None, untried: str = ""
+) -> str:
     rows = table(
-        [("one", "<b>a</b>", time(8e-6, 1.0), None), ("two", "b & c", time(4e-6, 2.0), time(5e-6, 1.5, vendor=0.0021))]
+        [
+            ("one", Step("<b>a</b>", (), theirs), time(8e-6, 1.0), None),
+            ("two", Step("b & c", ()), time(4e-6, 2.0), time(5e-6, 1.5, vendor=0.0021)),
+        ]
     )
     shown = [
-        Shown(rows[0], (Span("stage 0", "load", 0, 10),), None, OLD),
+        Shown(rows[0], (Span("stage 0", "load", 0, 10),), None, OLD, untried=untried),
         Shown(rows[1], (Span("stage 0", "load", 0, 5),), measured, NEW + "'</pre><script>'"),
     ]
     return page("A <title>", shown, lambda told: f"{told.problem['m']} rows", format_seconds, beside)
@@ -126,6 +134,17 @@ def test_the_page_is_whole_and_escapes_what_it_is_given() -> None:
     assert text.count("<rect") == 2
     assert "6 lines differ from step 1" in parser.text
     assert "two streams" not in parser.text
+
+
+def test_published_times_are_marked_as_others() -> None:
+    text = written(theirs=THEIRS, untried="no <device>")
+    parser = _Balanced()
+    parser.feed(text)
+    assert parser.open == []
+    for said in ("published by others", "9.0 us", "kernels of their own: a page <1>.", "no <device>"):
+        assert said in parser.text
+    assert text.count('class="stale"') == 1
+    assert "published" not in written()
 
 
 def test_a_measured_timeline_stands_below_the_modelled_one() -> None:

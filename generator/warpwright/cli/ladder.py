@@ -89,7 +89,7 @@ def ladder(
         predicted = prediction(variant, exploration.spec)
         if predicted is None:  # legal ones alone are rendered
             raise UserError(f"{config}: no problem of `bench` is within the limits of {name}; add one")
-        facts.append((name, step.adds, predicted, next(iter(timings(variant.judgement)), None)))
+        facts.append((name, step, predicted, next(iter(timings(variant.judgement)), None)))
     rows = table(facts)
     modes = workload(variants[0].plan.family).modes
 
@@ -101,7 +101,7 @@ def ladder(
         for why in (f"not shown: {each}" for timeline in timelines for each in timeline.odd):
             say(why, style="yellow")
         shown = [
-            Shown(row, step.timeline, timeline.measured, variant.source, timeline.stale)
+            Shown(row, step.timeline, timeline.measured, variant.source, timeline.stale, step.untried)
             for row, step, variant, timeline in zip(rows, told, variants, timelines, strict=True)
         ]
         write_text(path, written(exploration.spec.purpose, shown, size, format_seconds, beside, stale))
@@ -114,6 +114,8 @@ def ladder(
         print_json({"steps": plain(rows), "contrast": plain(beside), "stale_contrast": stale})
         return
     _print(rows, size)
+    for why in dict.fromkeys(step.untried for step in told if step.untried):
+        say(why, style="yellow")
     if beside:
         typer.echo()
         print_contrast(beside)
@@ -128,7 +130,9 @@ def _print(rows: list[Row], size: Callable[[Time], str]) -> None:
 
     measured = any(row.measured for row in rows)
     head = measured_columns(row.measured.where for row in rows if row.measured) if measured else []
-    columns = ["step", "adds", "predicted", *head, "speed", "over first", "over before"]
+    published = any(row.published for row in rows)
+    columns = ["step", "adds", "predicted", *(["published"] if published else []), *head]
+    columns += ["speed", "over first", "over before"]
     cells = []
     for row in rows:
         time = row.measured or row.predicted
@@ -137,6 +141,7 @@ def _print(rows: list[Row], size: Callable[[Time], str]) -> None:
                 str(row.number),
                 row.adds,
                 format_seconds(row.predicted.seconds),
+                *([format_seconds(row.published.seconds) if row.published else ""] if published else []),
                 *(
                     [
                         format_seconds(row.measured.seconds) if row.measured else "",
@@ -155,3 +160,5 @@ def _print(rows: list[Row], size: Callable[[Time], str]) -> None:
     what = both if measured else "predicted speeds"
     sizes = {size(row.measured or row.predicted) for row in rows}
     say(f"gains are of {what}; times are for {' and '.join(sorted(sizes))}")
+    for source in dict.fromkeys(row.published.source for row in rows if row.published):
+        say(f"published: by others, of kernels of their own: {source}")

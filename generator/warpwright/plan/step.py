@@ -1,11 +1,12 @@
-"""What a variant is as a step of a sequence: what it adds to the one before, and a modelled timeline."""
+"""What a variant is as a step of a sequence: what it adds to the one before, a modelled timeline, others' time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Span", "Step"]
+__all__ = ["Published", "Span", "Step"]
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,22 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Published:
+    """What others say that a kernel of theirs takes which does the same: seconds for a problem, and who says it."""
+
+    seconds: float
+    problem: Mapping[str, int]
+    source: str
+
+
+@dataclass(frozen=True)
 class Step:
-    """One step: what it `adds`, in a few words, and a modelled timeline of one CTA, or of those that follow another."""
+    """One step: what it `adds`, in a few words, and a modelled timeline of one CTA, or of those that follow another.
+
+    untried: why nothing has been measured of any step, "" where it could be.
+    """
 
     adds: str
     timeline: tuple[Span, ...]
+    published: Published | None = None
+    untried: str = ""

@@ -21,13 +21,14 @@ __all__ = ["Shown", "page"]
 @dataclass(frozen=True)
 class Shown:
     """What a page has of a step: its row, the modelled timeline, the measured one where there is one, the source; and
-    why what was measured is stale, "" where it is not."""
+    why what was measured is stale, or none of it was measured, "" where it is not so."""
 
     row: Row
     modelled: Sequence[Span]
     measured: Measured | None
     source: str
     stale: str = ""
+    untried: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,11 @@ def page(
     origins = " and ".join(dict.fromkeys(step.row.measured.where for step in shown if step.row.measured))
     sizes = " and ".join(dict.fromkeys(size(step.row.measured or step.row.predicted) for step in shown))
     template = environment.get_template("pages/steps.html.j2")
-    told = {"sizes": sizes, "origins": origins, "beside": beside, "stale": stale}
-    return template.render(title=title, steps=steps, changed=changed, time=time, **told)
+    published = list(dict.fromkeys(step.row.published.source for step in shown if step.row.published))
+    untried = list(dict.fromkeys(step.untried for step in shown if step.untried))
+    about = {"sizes": sizes, "origins": origins, "published": published, "untried": untried}
+    told = {"steps": steps, "beside": beside, "stale": stale}
+    return template.render(title=title, changed=changed, time=time, **about, **told)
 
 
 def _pictures(step: Shown, clocks: float) -> list[tuple[str, Picture]]:

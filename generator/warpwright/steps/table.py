@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from warpwright.plan.step import Published, Step
+
 __all__ = ["Row", "Time", "table"]
 
 
@@ -26,6 +28,7 @@ class Row:
     """One step. Gains are of the speed: steps may have been timed on problems of their own.
 
     over_first and over_before: by the measured times where both steps have one, else by the predicted ones.
+    published: of a kernel of others that does the same; no gain is told of it.
     """
 
     number: int
@@ -36,22 +39,24 @@ class Row:
     vendor: float | None  # the vendor's time over the measured one
     over_first: float
     over_before: float
+    published: Published | None = None
 
 
-def table(steps: Sequence[tuple[str, str, Mapping[str, Any], Mapping[str, Any] | None]]) -> list[Row]:
-    """Return a row per step, given as name, what it adds, predicted time and measured time (or None), as the commands
-    have them (`cli/results.py`)."""
+def table(steps: Sequence[tuple[str, Step, Mapping[str, Any], Mapping[str, Any] | None]]) -> list[Row]:
+    """Return a row per step, given as its name, itself, predicted time and measured time (or None), the times as the
+    commands have them (`cli/results.py`)."""
     rows: list[Row] = []
-    for number, (name, adds, predicted, measured) in enumerate(steps, 1):
+    for number, (name, step, predicted, measured) in enumerate(steps, 1):
         row = Row(
             number,
             name,
-            adds,
+            step.adds,
             _time(predicted),
             _time(measured) if measured else None,
             measured["vendor_ratio"] if measured else None,
             1.0,
             1.0,
+            step.published,
         )
         if rows:
             gains = {"over_first": _gain(row, rows[0]), "over_before": _gain(row, rows[-1])}
