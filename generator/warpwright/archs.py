@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 __all__ = [
@@ -244,6 +245,17 @@ _DEVICES = {"sm_90a": H200, "sm_100a": B200, "sm_103a": B200, "sm_110a": B200}
 def device(name: str) -> Device:
     """Return the GPU that times of an architecture are told for (KeyError when it is not planned for)."""
     return _DEVICES[name]
+
+
+def runs_on(target: str) -> tuple[str, bool] | None:
+    """Return the compute capability ("9.0") that machine code for a target (`sm_90a`) is for, and whether it runs on
+    that one alone; None for what is no target.
+
+    Otherwise it also runs on later ones of the same generation (CUDA C++ Programming Guide, binary compatibility,
+    architecture-specific features).
+    """
+    match = re.fullmatch(r"sm_([0-9]+)([0-9])([af]?)", target)
+    return (f"{match[1]}.{match[2]}", match[3] == "a") if match else None
 
 
 #: Opt-in shared memory per CTA by compute capability.

@@ -17,6 +17,7 @@ from tests.bundle.kit import BAD, FUSED, GOOD, HERE, ROOT, bundle, run
 from tests.device.plans import make_folder
 from warpwright.device import validate
 from warpwright.device.results_file import ResultsFile
+from warpwright.record import write_json
 
 pytestmark = pytest.mark.usefixtures("light")
 
@@ -263,3 +264,22 @@ def test_the_runtime_of_another_bundle_is_replaced(packed: Path) -> None:
     runtime.write_text("of another bundle")
     assert run(packed, "--only", "validate", "--variants", "good*").returncode == 0
     assert runtime.read_bytes() == b"runtime"
+
+
+def test_a_gpu_that_the_bundle_was_not_built_for_runs_nothing(packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOUBLE_CAPABILITY", "10.0")
+    done = run(packed)
+    why = "built for sm_90a, which runs on compute capability 9.0 alone, and the GPU here, double, is sm_100"
+    assert (done.returncode, done.stderr) == (2, f"run.py: {BAD} and 2 more: {why}; nothing was finished\n")
+    assert (packed / "results.jsonl").read_bytes() == b""
+
+
+def test_of_a_bundle_for_two_gpus_each_runs_its_own(config: Path) -> None:
+    built = config / FUSED / "build.json"
+    write_json(built, {**json.loads(built.read_text()), "arch": "sm_100a"})
+    packed = bundle(config).directory
+    done = run(packed, "--only", "validate", "--variants", "[gf]*")
+    why = "built for sm_100a, which runs on compute capability 10.0 alone, and the GPU here, double, is sm_90"
+    assert (done.returncode, done.stderr) == (1, f"{FUSED}: cannot be run: {why}\n")
+    assert [(r["variant"], r["status"]) for r in results(packed)] == [(GOOD, "correct")]
+    assert "1 variant" in done.stdout

@@ -74,6 +74,18 @@ def test_validated_then_timed_then_left_alone(cli: Cli, config: Path, out: Path,
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.json")} == stamps
 
 
+def test_a_gpu_that_runs_none_of_a_configuration_leaves_it_as_it_is(
+    cli: Cli, config: Path, out: Path, device: list[Folder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOUBLE_CAPABILITY", "10.3")
+    why = "is built for sm_90a, which runs on compute capability 9.0 alone, and the GPU here, double, is sm_103"
+    result = cli("validate", config, "-o", out)
+    assert (result.exit_code, " ".join(result.stderr.split())) == (2, f"error: {config} {why}")
+    assert not any(folder.result("gpu-validated") for folder in device)
+    monkeypatch.setenv("DOUBLE_CAPABILITY", "9.0")
+    assert cli("validate", config, "-o", out, "--only", "64x64").exit_code == 0
+
+
 def test_problems_beyond_a_variant_s_limits_are_left_out_with_a_word(
     cli: Cli, config: Path, out: Path, device: list[Folder], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,7 +61,7 @@ class HostBackend:
         software = {"driver": "none", "torch": "none", "cuda": "none", "tvm_ffi": "", "python": "3.12.3"}
         return {
             "gpu": "double",
-            "compute_capability": "9.0",
+            "compute_capability": os.environ.get("DOUBLE_CAPABILITY", "9.0"),
             "sms": 6,
             "memory_bytes": 2**30,
             "uuid": self.key(),

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from warpwright.device.call import CheckedKernel
 from warpwright.device.cuda_streams import CudaStreams
 from warpwright.device.cuda_timer import CudaTimer
-from warpwright.device.gpu import current_gpu
-from warpwright.device.launch import load_function, max_active_clusters
+from warpwright.device.gpu import current_gpu, misfit
+from warpwright.device.launch import HostError, load_function, max_active_clusters
 from warpwright.device.mapped import mapped
 from warpwright.device.telemetry import clocks, describe_cuda, others
 from warpwright.device.variant import Variant, load_variant
@@ -115,10 +115,11 @@ class CudaBackend:
         self.xp = TorchXp("cuda")
         self.gpu = current_gpu(self.torch)
         self.sms = int(self.torch.cuda.get_device_properties(self.torch.cuda.current_device()).multi_processor_count)
+        self.described = describe_cuda(self.torch, self.gpu)
         self._clusters: dict[tuple[object, ...], int] = {}
 
     def describe(self) -> dict[str, Any]:
-        return describe_cuda(self.torch, self.gpu)
+        return self.described
 
     def key(self) -> str:
         return self.gpu.uuid or self.gpu.bus
@@ -130,6 +131,9 @@ class CudaBackend:
         return others(self.gpu)
 
     def load(self, variant: Variant) -> Callable[..., Any]:
+        why = misfit(variant.origin.arch, self.described)
+        if why:
+            raise HostError(f"{variant.name}: {why}")
         return load_function(variant.library, variant.plan.symbol)
 
     def max_clusters(self, plan: Plan) -> int:
@@ -172,8 +176,8 @@ class CudaBackend:
 def open_kernel(folder: Path) -> CheckedKernel:
     """Load the variant in `folder` (out/<config>/<variant>) for calls with CUDA tensors of torch.
 
-    Raises VariantError when the folder is not a built variant, LaunchError when its library cannot be loaded,
-    RuntimeError when there is no CUDA device.
+    Raises VariantError when the folder is not a built variant, LaunchError when its library cannot be loaded or was
+    built for another GPU, RuntimeError when there is no CUDA device.
     """
     variant = load_variant(folder)
     backend = CudaBackend()

@@ -9,10 +9,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Gpu", "current_gpu"]
+from warpwright.archs import runs_on
+
+__all__ = ["Gpu", "current_gpu", "misfit"]
 
 #: Digits of a UUID that results keep: they tell the GPUs of a host apart, and CUDA_VISIBLE_DEVICES takes them.
 _HEAD = 8
@@ -49,6 +52,22 @@ def current_gpu(torch: Any = None) -> Gpu:
         found = uuid.UUID(str(properties.uuid))
         return Gpu(f"GPU-{found}", _bus_of(properties))
     return Gpu()
+
+
+def misfit(target: str, device: Mapping[str, Any]) -> str:
+    """Say why a GPU, as telemetry describes it, cannot run what was built for a target (`sm_90a`); "" where it can.
+
+    Nor is anything said where the GPU's compute capability is not known.
+    """
+    wanted, found = runs_on(target), str(device.get("compute_capability", ""))
+    if wanted is None or not found:
+        return ""
+    capability, exact = wanted
+    of = [tuple(map(int, each.split("."))) for each in (capability, found)]
+    if of[0] == of[1] or (not exact and of[0][0] == of[1][0] and of[0] < of[1]):
+        return ""
+    alone = f"runs on compute capability {capability}{' alone' if exact else f' and later of {capability[:-2]}.x'}"
+    return f"built for {target}, which {alone}, and the GPU here, {device.get('gpu')}, is sm_{found.replace('.', '')}"
 
 
 class _DriverError(Exception):

@@ -7,14 +7,15 @@ import lzma
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from warpwright import scratch
 from warpwright.cpu import unfit
+from warpwright.device.gpu import misfit
 from warpwright.device.launch import RUNTIME, RUNTIME_VARIABLE
 from warpwright.device.variant import Variant, VariantError, load_variant
 from warpwright.epilogue.registry import OPS_VARIABLE
@@ -22,7 +23,7 @@ from warpwright.sealed import DamagedError, read_regular
 
 __all__ = [
     "DESCRIPTION", "LIBRARIES", "OPERATIONS", "RESULTS", "RUNTIME_FILE", "VARIANTS", "VERSION", "Bundle",
-    "UnusableError", "open_bundle",
+    "UnusableError", "for_gpu", "open_bundle", "those",
 ]  # fmt: skip
 
 #: The bundle's layout; raised when a runner could not read an older one.
@@ -74,6 +75,29 @@ def open_bundle(root: Path, glob: str) -> Bundle:
     _prepare(root)
     return Bundle(described["config"], described["validate"], described["bench"], described["contrast"],
                   tuple(variants), unusable)  # fmt: skip
+
+
+def for_gpu(bundle: Bundle, device: Mapping[str, Any]) -> tuple[Bundle, dict[str, list[Variant]]]:
+    """Return the bundle with those of its variants that were built for this GPU, and the others by the reason.
+
+    Raises UnusableError where there are none: nothing is then said of any variant.
+    """
+    others: dict[str, list[Variant]] = {}
+    left = []
+    for variant in bundle.variants:
+        why = misfit(variant.origin.arch, device)
+        if why:
+            others.setdefault(why, []).append(variant)
+        else:
+            left.append(variant)
+    if not left:
+        raise UnusableError("; ".join(f"{those(found)}: {why}" for why, found in others.items()))
+    return replace(bundle, variants=tuple(left)), others
+
+
+def those(variants: Sequence[Variant]) -> str:
+    """Name some variants by the first."""
+    return variants[0].name + (f" and {len(variants) - 1} more" if len(variants) > 1 else "")
 
 
 def _describe(root: Path) -> dict[str, Any]:

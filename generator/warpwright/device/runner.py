@@ -16,7 +16,7 @@ from typing import Any
 from warpwright.device import bench, compare, coverage, validate
 from warpwright.device.contrast import KIND, contrast_of, lines
 from warpwright.device.lock import WAIT_SECONDS
-from warpwright.device.opening import RESULTS, Bundle, UnusableError, open_bundle
+from warpwright.device.opening import RESULTS, Bundle, UnusableError, for_gpu, open_bundle, those
 from warpwright.device.results_file import ResultsFile
 from warpwright.device.summary import summary, timed
 from warpwright.device.supervise import DeviceUnavailableError, Supervisor
@@ -86,10 +86,14 @@ def _run(bundle: Bundle, options: argparse.Namespace, results: ResultsFile) -> _
 
     Raises UnusableError where there is nothing to do, DeviceUnavailableError where there is no GPU to begin with.
     """
-    found, variants = _Found(), bundle.variants
+    found = _Found()
     with Supervisor(options.backend, silence=options.silence, wait=options.wait) as supervisor:
         device = supervisor.start()
-        _say(f"{device.get('gpu')}, driver {device.get('driver')}: {_count(variants)}")
+        bundle, others = for_gpu(bundle, device)
+        for why, left in others.items():
+            _say(f"{those(left)}: cannot be run: {why}", sys.stderr)
+        variants, found.complete = bundle.variants, not others
+        _say(f"{device.get('gpu')}, driver {device.get('driver')}: {len(variants)} variant{'s' * (len(variants) != 1)}")
         for variant in variants:
             if variant.origin.edited:
                 _say(f"edited by hand: {variant.name}")
@@ -114,15 +118,10 @@ def _run(bundle: Bundle, options: argparse.Namespace, results: ResultsFile) -> _
     return found
 
 
-def _count(variants: Sequence[Variant]) -> str:
-    return f"{len(variants)} variant{'s' if len(variants) != 1 else ''}"
-
-
 def _say_left(what: str, variants: Sequence[Variant], why: str = "") -> None:
     """Name what was asked for and not done."""
     if variants:
-        others = f" and {len(variants) - 1} more" if len(variants) > 1 else ""
-        _say(f"not {what}{why}: {variants[0].name}{others}", sys.stderr)
+        _say(f"not {what}{why}: {those(variants)}", sys.stderr)
 
 
 def _say_undone(bundle: Bundle, options: argparse.Namespace, found: _Found) -> None:

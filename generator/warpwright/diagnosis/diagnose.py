@@ -9,6 +9,7 @@ from typing import Any
 from warpwright.build.builder import TIMEOUT_SECONDS
 from warpwright.build.pool import Pool
 from warpwright.canonical import digest, plain
+from warpwright.device.gpu import misfit
 from warpwright.device.marks import STAMPED, instrumented
 from warpwright.device.variant import load_variant
 from warpwright.diagnosis import obtained
@@ -50,24 +51,25 @@ def diagnose_plan(
 ) -> Diagnosis:
     """Diagnose the kernel of a legal plan, or `edited`, its source as a person has changed it; builds in `folder`.
 
-    On a GPU where there is one, unless `modelled`; the twin is emulated before, and with `counters` Nsight Compute is
-    put around the kernel itself, where it ends. UserError where it has no twin, the
-    twin does not compile, or the problem is none; EmulatorError, PtxError where it cannot be emulated;
+    On a GPU where there is one that runs it, unless `modelled`; the twin is emulated before, and with `counters` Nsight
+    Compute is put around the kernel itself, where it ends. UserError where it has no twin, the twin does not compile,
+    or the problem is none; EmulatorError, PtxError where it cannot be emulated;
     DeviceUnavailableError where there is no GPU after all.
     """
     source = merged(render(plan), edited, twin_source(plan)) if edited else twin_source(plan)
     twin = build_twin(plan, folder / name, source)
     if modelled or not on_gpu.at_hand():
-        report, run = diagnose_modelled(twin, name, problem)
-        report = replace(report, obtained=_modelled(plan, edited or render(plan), twin))
-        return Diagnosis(report, trace_of(plan.main, run.marks))
-    first, _ = diagnose_modelled(twin, name)  # small, and whatever it shows is known before the GPU is touched
-    sizes, original, quiet = _sizes(plan, problem), render(plan), instrumented(plan, STAMPED)
-    few = render(quiet)
-    with Pool(plan.arch, 1, TIMEOUT_SECONDS) as service:
-        compile_into(plan, edited or original, folder / "plain", service)
-        compile_into(quiet, merged(original, edited, few) if edited else few, folder / "quiet", service)
+        return _by_emulator(twin, name, plan, problem, edited)
     with on_gpu.supervisor() as supervisor:
+        why = misfit(plan.arch, supervisor.start())
+        if why:
+            return _by_emulator(twin, name, plan, problem, edited, f"not on the GPU: {why}")
+        first, _ = diagnose_modelled(twin, name)  # small, and whatever it shows is known before the GPU is used
+        sizes, original, quiet = _sizes(plan, problem), render(plan), instrumented(plan, STAMPED)
+        few = render(quiet)
+        with Pool(plan.arch, 1, TIMEOUT_SECONDS) as service:
+            compile_into(plan, edited or original, folder / "plain", service)
+            compile_into(quiet, merged(original, edited, few) if edited else few, folder / "quiet", service)
         report, trace = diagnose_measured(
             plan, name, twin.folder, sizes, supervisor, quiet=folder / "quiet", plain=folder / "plain"
         )
@@ -76,6 +78,13 @@ def diagnose_plan(
     verdict = f", {first.figures.verdict}" if first.figures else ""
     text = f"the emulator, on its case {first.problem}, calls the twin {_CALLED[first.status]}{verdict}"
     return Diagnosis(replace(report, remarks=(*report.remarks, text)), trace)
+
+
+def _by_emulator(twin: Twin, name: str, plan: Plan, problem: str, edited: str, *remarks: str) -> Diagnosis:
+    report, run = diagnose_modelled(twin, name, problem)
+    obtained_with = _modelled(plan, edited or render(plan), twin)
+    report = replace(report, obtained=obtained_with, remarks=(*report.remarks, *remarks))
+    return Diagnosis(report, trace_of(plan.main, run.marks))
 
 
 def _modelled(plan: Plan, source: str, twin: Twin) -> dict[str, Any]:

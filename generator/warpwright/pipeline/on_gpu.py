@@ -28,11 +28,12 @@ _DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
 
 @dataclass
 class Gpu:
-    """What is known of the GPU after one step, for the next: whether one was `seen`, and why it is `lost`, "" while it
-    is not."""
+    """What is known of the GPU after one step, for the next: whether one was `seen`, why it is `lost`, "" while it is
+    not, and why it can run none of the variants, "" where it can."""
 
     seen: bool = False
     lost: str = ""
+    misfit: str = ""
 
 
 def at_hand() -> bool:
@@ -125,7 +126,10 @@ def _each(
     gpu: Gpu,
     work: Callable[[list[Loaded], Supervisor], Iterator[Mapping[str, Any]]],
 ) -> None:
-    """Do the work for each variant that can be loaded, as long as the GPU is there."""
+    """Do the work for each variant that can be loaded and was built for this GPU, as long as it is there.
+
+    Raises DeviceUnavailableError where the GPU runs none of the configuration's variants: they are as they were.
+    """
     from warpwright.device.variant import VariantError, load_variant
 
     loaded: list[Loaded] = []
@@ -138,6 +142,7 @@ def _each(
     if not gpu.lost:
         with supervisor() as watched:
             try:
+                loaded = _fitting(step, exploration, loaded, watched.start(), gpu) if loaded else []
                 for result in work(loaded, watched):
                     heard.add(result["variant"])
                     if step == "validate" and result["status"] == "hang":
@@ -149,9 +154,27 @@ def _each(
                     raise
                 gpu.lost = f"the GPU is lost: {error}; once it is back, the same command takes it up from there"
             gpu.seen = gpu.seen or bool(watched.device)
+    if gpu.misfit:
+        raise DeviceUnavailableError(gpu.misfit)
     for variant in variants:
         if variant.name not in heard and gpu.lost:
             variant.undone.setdefault(step, gpu.lost)
+
+
+def _fitting(
+    step: str, exploration: Exploration, loaded: Sequence[Loaded], device: Mapping[str, Any], gpu: Gpu
+) -> list[Loaded]:
+    """Those of the variants that the GPU can run. Of others it is noted why not, of all at once where it runs none."""
+    from warpwright.device.gpu import misfit
+
+    why = {variant.name: misfit(variant.plan.arch, device) for variant in exploration.legal}
+    if all(why.values()):
+        gpu.misfit = f"{exploration.typed} is {next(iter(why.values()))}"
+        return []
+    for variant in exploration.legal:
+        if why[variant.name] and any(each.name == variant.name for each in loaded):
+            variant.undone[step] = why[variant.name]
+    return [variant for variant in loaded if not why[variant.name]]
 
 
 def _explained(result: Mapping[str, Any], exploration: Exploration, watched: Supervisor) -> Mapping[str, Any]:
