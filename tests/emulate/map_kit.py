@@ -5,7 +5,7 @@ from __future__ import annotations
 from warpwright.emulate import TensorMap
 from warpwright.emulate.units.tma.encoding import BYTES, changed
 
-TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
+TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16", "u4", "u4.p64", "u6.p32")
 SWIZZLES = ("none", "32B", "64B", "128B")
 
 

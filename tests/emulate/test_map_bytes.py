@@ -75,6 +75,13 @@ def test_the_widest_strides() -> None:
 def test_maps_of_the_dsl() -> None:
     wide = decode(dsl("12632c0040000000", 64))  # of f16, in a layout with the swizzle S<2, 5, 2>
     assert wide == TensorMap(1 << 32, (384, 256), (1024,), (64, 8), 2, "128B/32B", type="f16")
+    packed, fours, sixes = (
+        decode(dsl(begin, 128)) for begin in ("9205040010000000", "1206040010000000", "9206040018000000")
+    )  # of e2m1, as it is and as Int8, and of e3m2 as Int8
+    assert (packed.type, packed.extents, packed.box, packed.swizzle) == ("u4", (384, 256), (128, 8), "none")
+    assert (packed.strides, packed.bytes, packed.footprint) == ((256,), 512, 512)
+    assert (fours.type, fours.strides, fours.bytes, fours.footprint) == ("u4.p64", (256,), 512, 1024)
+    assert (sixes.type, sixes.strides, sixes.bytes, sixes.footprint) == ("u6.p32", (384,), 768, 1024)
     rounds = decode(dsl("9203250080000000", 128))  # of f32, as TFloat32
     assert (rounds.type, rounds.box, rounds.strides) == ("tf32", (128, 8), (2048,))
 
@@ -82,9 +89,6 @@ def test_maps_of_the_dsl() -> None:
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
-        (dsl("9205040010000000", 128), "packed 4-bit elements"),
-        (dsl("1206040010000000", 128), "4-bit elements unpacked to bytes"),
-        (dsl("9206040018000000", 128), "6-bit elements unpacked to bytes"),
         (dsl("12633c0040000000", 64), "a swizzle of 128B in atoms of 64 B"),
         (changed(encoded(DRIVER[5][1]), "atom", 2), "a swizzle of 128B in atoms of 32 B with halves"),
         (changed(encoded(DRIVER[5][1]), "interleave", 1), "interleaved by 16 B"),

@@ -81,6 +81,23 @@ def test_every_pair_of_small_floats(a_kind: str, b_kind: str) -> None:
     assert (abs(out.view(np.float32) - left @ right.T) <= 1e-6 * (abs(left) @ abs(right).T)).all()
 
 
+@pytest.mark.parametrize("kind", ["e2m1", "e2m3", "e5m2"])
+def test_small_floats_that_are_not_k_major(kind: str) -> None:
+    """Sixteen elements along M or N in 16 bytes; 128 of them beside each other, eight k in a block."""
+    rng = np.random.default_rng(4)
+    code, dtype, bits = SMALL[kind]
+    a, b = (random_codes(rng, 128, kind) for _ in range(2))
+    image = np.zeros(32768, np.uint8)
+    for at, codes in ((A_AT, a), (B_AT, b)):
+        place(image, at, padded(np.ascontiguousarray(codes.T), bits), lambda k, c: k % 8 * 128 + k // 8 * 1024 + c, 7)
+    first, second = (descriptor(at, 4096, 1024, 2) for at in (A_AT, B_AT))
+    idesc = instruction(128, 128, a=code, b=code, mn=1)
+    outcome, out = product(image, first, second, idesc, 128, CLEAR + mma(kind="f8f6f4"))
+    assert outcome.kinds == []
+    left, right = (x.view(dtype).astype(np.float64) for x in (a, b))
+    assert (abs(out.view(np.float32) - left @ right.T) <= 1e-6 * (abs(left) @ abs(right).T)).all()
+
+
 def test_a_of_small_floats_in_tensor_memory() -> None:
     """One element a byte: e2m1 in its middle four bits, the others in the lower six."""
     rng = np.random.default_rng(0)
@@ -196,12 +213,13 @@ def test_d_is_divided_by_a_power_of_two(power: int) -> None:
         ("i8", integers(True, True) | 1 << 13, "bits 0x2000 are to be 0"),
         ("i8", instruction(128, 16, d=1), "1 is no format of D"),
         ("f8f6f4", instruction(128, 16, a=2), "2 is no format of A"),
-        ("f8f6f4", instruction(128, 16, a=5, mn=1), "A of elements below a byte is not K-major"),
+        ("mxf4", 1 << 7 | 1 << 10 | 1 << 15 | 16 >> 3 << 17 | 1 << 23 | 1 << 27, "bits 0x8000 are to be 0"),
         ("f8f6f4", instruction(128, 24, mn=1), "N = 24 is no multiple of 16"),
     ],
 )
 def test_illegal_instruction_descriptors(kind: str, idesc: int, what: str) -> None:
-    outcome, _ = product(halves()[0], A, B, idesc, 16, CLEAR + mma(kind=kind))
+    issue = CLEAR + mma(kind=kind).replace("%p9;", "[%r3], [%r3], %p9;" if "mx" in kind else "%p9;")
+    outcome, _ = product(halves()[0], A, B, idesc, 16, issue)
     assert what in outcome.message("tcgen05")
 
 

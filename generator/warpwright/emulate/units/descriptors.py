@@ -13,6 +13,7 @@ from warpwright.emulate.numbers.formats import DTYPES, F16_TO_F32, Array
 
 _MASKS = {0: 0, 1: 7, 2: 3, 3: 1}  # descriptor bits 62-63: none, 128 B, 64 B, 32 B
 _ATOMS_OF_32 = 1 << 61  # sm_100: the swizzle of 128 B whose parts are 32 B
+_BYTES = {kind: dtype.itemsize for kind, dtype in DTYPES.items()}  # others: one, with its share of the padding
 _GATHERS: dict[Any, tuple[Array, Cells]] = {}
 _E4M3 = np.arange(256, dtype=np.uint8).view(DTYPES["e4m3"]).astype(np.float32)
 _E5M2 = np.arange(256, dtype=np.uint8).view(DTYPES["e5m2"]).astype(np.float32)
@@ -34,7 +35,7 @@ def gather(descriptors: list[int], rows: int, kind: str, mn: bool, across: int =
     key = first >> 16, starts, start % 64, rows, kind, mn, across
     found = _GATHERS.get(key)
     if found is None:
-        index = _index(first, starts, start % 64, rows, DTYPES[kind].itemsize if mn else 1, mn, across)
+        index = _index(first, starts, start % 64, rows, _BYTES.get(kind, 1), mn, across)
         found = _GATHERS[key] = index, slice_or(index)
     return key, *found
 

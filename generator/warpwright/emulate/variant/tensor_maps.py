@@ -22,7 +22,7 @@ from warpwright.plan.types import Argument, Copy, KernelPlan
 
 __all__ = ["Given", "Maps", "map_parameters", "mapped", "read_maps"]
 
-_BITS = {1: ("u8",), 2: ("u16",), 4: ("u32", "s32"), 8: ("u64", "s64")}
+_BITS = {4: ("u4",), 8: ("u8",), 16: ("u16",), 32: ("u32", "s32"), 64: ("u64", "s64")}
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Given:
     @property
     def end(self) -> int:
         """The address behind its last element."""
-        value, size = self.value, dtype(self.argument.dtype).bytes
+        value, bits = self.value, dtype(self.argument.dtype).bits
         reach = sum((extent - 1) * stride for extent, stride in zip(value.shape, value.strides, strict=True))
-        return value.address + (0 if 0 in value.shape else (reach + 1) * size)
+        return value.address + (0 if 0 in value.shape else (reach + 1) * bits // 8)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _differences(
 ) -> Iterator[tuple[str, str, str]]:
     """(property, expected, found) of each that is not as the plan says."""
     argument, value = given[copy.tensor].argument, given[copy.tensor].value
-    size = dtype(copy.dtype).bytes
+    bits = dtype(copy.dtype).bits
     named = dict(zip(copy.modes or argument.shape, extents, strict=True))
     modes = sorted(named, key=lambda mode: mode != argument.contiguous)
     strides = {**dict(zip(argument.shape, value.strides, strict=True)), argument.contiguous: 1}  # of one element, any
@@ -114,9 +114,9 @@ def _differences(
     for axis, mode in enumerate(modes):
         if seen.extents[axis] != named[mode]:
             yield f"the extent of {mode}", str(named[mode]), str(seen.extents[axis])
-        if axis and named[mode] > 1 and seen.strides[axis - 1] != strides[mode] * size:
-            yield f"the stride of {mode}", f"{strides[mode] * size} B", f"{seen.strides[axis - 1]} B"
-    types = (copy.dtype,) if copy.dtype in TYPES else _BITS[size]
+        if axis and named[mode] > 1 and seen.strides[axis - 1] != strides[mode] * bits // 8:
+            yield f"the stride of {mode}", f"{strides[mode] * bits // 8} B", f"{seen.strides[axis - 1]} B"
+    types = (copy.dtype,) if copy.dtype in TYPES else _BITS[bits]
     pairs: list[tuple[str, Any, Any]] = [
         ("the box", copy.box, seen.box),
         ("the swizzle", copy.swizzle, seen.swizzle),
@@ -128,7 +128,7 @@ def _differences(
         if want != got:
             yield what, str(want or "none"), str(got or "none")
     # Where D has no whole 16 bytes, the map has some all the same, and nothing is stored through it.
-    due = sum((extent - 1) * strides[mode] * size for mode, extent in named.items()) + size
+    due = (sum((extent - 1) * strides[mode] * bits for mode, extent in named.items()) + bits) // 8
     beyond = _end(seen) - max(given[copy.tensor].end, value.address + due)
     if beyond > 0:
         yield "elements up to", f"the end of {copy.tensor}", f"{beyond} B beyond it"
@@ -136,8 +136,8 @@ def _differences(
 
 def _end(seen: TensorMap) -> int:
     """The address behind the last element of a map."""
-    strides = (seen.element, *seen.strides)
-    return seen.address + seen.element + sum((e - 1) * s for e, s in zip(seen.extents, strides, strict=True))
+    outer = sum((e - 1) * s for e, s in zip(seen.extents[1:], seen.strides, strict=True))
+    return seen.address + seen.extents[0] * seen.bits // 8 + outer
 
 
 def _place(address: int, given: Mapping[str, Given]) -> str:

@@ -110,7 +110,7 @@ def _wrong_bits(descriptor: int, kind: str, shape: MmaShape, scales: int) -> str
     else:
         reserved |= 3 << 13  # integers are not negated
     if "mxf4" in kind:
-        reserved |= 1 << 12
+        reserved |= 1 << 12 | 3 << 15  # two elements in a byte are of one row
     if bits := descriptor & reserved:
         return f"bits {bits:#x} are to be 0"
     if scales:
@@ -138,7 +138,4 @@ def _wrong_shape(shape: MmaShape, group: int) -> str:
         step = 16 * group
     if n % step or not step <= n <= 256:
         return f"N = {n} is no multiple of {step} from {step} to 256"
-    for name, mn, kind in (("A", shape.a_mn, shape.a_type), ("B", shape.b_mn, shape.b_type)):
-        if mn and kind[:4] in ("e2m1", "e2m3", "e3m2"):
-            return f"{name} of elements below a byte is not K-major"
     return ""

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 
 from warpwright.emulate.machine.findings import EmulatorError
-from warpwright.emulate.units.tma.tensor_map import TYPES, Swizzle, TensorMap, UnsupportedTensorMap
+from warpwright.emulate.units.tma.tensor_map import BELOW, TYPES, Swizzle, TensorMap, UnsupportedTensorMap
 
 __all__ = ["BYTES", "FIELDS", "changed", "decode", "field"]
 
@@ -41,8 +41,7 @@ FIELDS = {
 }  # fmt: skip
 #: The same at once: address, flags, lower strides, higher ones, extents, steps with the innermost box, other boxes.
 _FIRST = struct.Struct("<QI4II5II4B")
-_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
-_PACKED = {11: "packed 4-bit elements", 12: "4-bit elements unpacked to bytes", 13: "6-bit elements unpacked to bytes"}
+_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16", *BELOW)
 _SWIZZLES: tuple[Swizzle, ...] = ("none", "32B", "64B", "128B")
 _ATOMS = ("16 B", "32 B", "32 B with halves of 16 B exchanged", "64 B")
 
@@ -65,7 +64,7 @@ def decode(raw: bytes) -> TensorMap:
     """Return what the bytes of a CUtensorMap say.
 
     Raises EmulatorError for what is no tensor map or one that the hardware rejects, UnsupportedTensorMap for im2col,
-    interleaved layouts, elements below a byte, and the swizzles of sm_100 with atoms beyond 32 B.
+    interleaved layouts, and the swizzles of sm_100 with atoms beyond 32 B.
     """
     if len(raw) < _READ:
         raise EmulatorError(f"{len(raw)} bytes are no tensor map, which has {BYTES}")
@@ -86,7 +85,7 @@ def decode(raw: bytes) -> TensorMap:
         extents=tuple(extent + 1 for extent in extents[:rank]),
         strides=tuple(strides[: rank - 1]),
         box=tuple(extent + 1 for extent in box[:rank]),
-        element=TYPES[kind],
+        element=TYPES.get(kind, 0),
         swizzle="128B/32B" if flags >> 19 & 3 else swizzle,
         steps=steps if max(steps) > 1 else (),
         fill="nan" if flags >> 15 & 1 else "zero",
@@ -107,8 +106,6 @@ def _check(flags: int, rank: int, extents: Sequence[int], box: Sequence[int], st
     if interleave := flags >> 11 & 3:
         raise UnsupportedTensorMap(f"tensor map interleaved by {16 * interleave} B: not emulated")
     kind, atom, swizzle = flags >> 7 & 15, flags >> 19 & 3, _SWIZZLES[flags >> 13 & 3]
-    if kind in _PACKED:
-        raise UnsupportedTensorMap(f"tensor map of {_PACKED[kind]}: not emulated")
     if kind >= len(_TYPES):
         raise EmulatorError(f"not a tensor map: {kind} is no element type")
     if flags >> 16 & 1 and not _TYPES[kind].startswith("f32"):

@@ -18,6 +18,7 @@ from warpwright.emulate.machine.order import Cells
 from warpwright.emulate.machine.state import Fiber
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.atomics.operations import Operator, combine
+from warpwright.emulate.units.tma.below_a_byte import by_bytes, with_padding
 from warpwright.emulate.units.tma.copies import (
     LOAD,
     STORE,
@@ -91,7 +92,7 @@ def _cells(f: Fiber, number: int, shape: TensorMap, offset: int) -> tuple[Cells,
     if offset % 128:
         text = f"shared offset {offset - RESERVED} of a tensor copy is not a multiple of 128"
         f.warp.machine.fault("misaligned", f.warp, number, text, fatal=True)
-    count, first = shape.bytes // 16, offset // 16
+    count, first = shape.footprint // 16, offset // 16
     cells = slice(first, first + count)
     if shape.swizzle == "none":
         return cells, cells
@@ -134,6 +135,13 @@ def _observe(f: Fiber, index: int, shape: TensorMap, multicast: int) -> None:
     seen["copies"] += 1
 
 
+def _moved(
+    f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...], store: bool
+) -> tuple[TensorMap, tuple[int, ...]]:
+    """The tensor and the coordinates by what is moved: elements, or bytes of those below one."""
+    return (shape, coordinates) if shape.element else by_bytes(f, number, shape, coordinates, store)
+
+
 def _signed(value: int) -> int:
     return (value ^ 0x80000000) - 0x80000000
 
@@ -147,7 +155,7 @@ def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinate
     warp = f.warp
     machine, own = warp.machine, warp.cta
     index, shape = _tensor_map(f, number, map_address)
-    cta, offset = locate(f, number, target, multicast is not None, shape.bytes, 16)
+    cta, offset = locate(f, number, target, multicast is not None, shape.footprint, 16)
     bar_cta, bar_offset = locate(f, number, barrier, True, 8, 8)
     targets = targets_of(f, number, cta, multicast)
     if len(coordinates) != len(shape.box):
@@ -162,7 +170,7 @@ def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinate
         owners = targets if multicast is not None else [bar_cta]
     filled = [(each, owner, bar_offset) for each, owner in zip(targets, owners, strict=True)]
     barriers = begin_fill(f, number, event, cells, filled)
-    tensor(f, number, shape, signed, event, 1, False)
+    tensor(f, number, *_moved(f, number, shape, signed, False), event, 1, False)
     _observe(f, index, shape, len(targets))
     clock = landing_clock(warp, shape.bytes)
     if machine.options.trace:
@@ -180,6 +188,8 @@ def tensor_load(f: Fiber, number: int, target: int, map_address: int, coordinate
 
 def _fetch(f: Fiber, number: int, shape: TensorMap, coordinates: tuple[int, ...]) -> Array:
     """The box at `coordinates` as 16-byte chunks, zero outside the tensor."""
+    if not shape.element:
+        return with_padding(_fetch(f, number, *by_bytes(f, number, shape, coordinates, False)), shape)
     if not shape.plain:
         return fetch(f, number, shape, coordinates)
     buffer, offset, size, strides = _window(f, number, shape, coordinates)
@@ -205,7 +215,7 @@ def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int
     warp = f.warp
     machine, cta = warp.machine, warp.cta
     index, shape = _tensor_map(f, number, map_address)
-    _, offset = locate(f, number, source, False, shape.bytes, 16)
+    _, offset = locate(f, number, source, False, shape.footprint, 16)
     if len(coordinates) != len(shape.box):
         text = f"{len(coordinates)} coordinates for a tensor of {len(shape.box)} modes"
         machine.fault("tma", warp, number, text, fatal=True)
@@ -219,10 +229,11 @@ def tensor_store(f: Fiber, number: int, map_address: int, coordinates: tuple[int
         machine.event("store", warp, number, warp.clock, end, offset=offset, parameter=index, coordinates=signed)
 
     operator = reduction_of(f, number, reduction, shape) if reduction else None
-    written = tensor(f, number, shape, signed, event, STORE_GRANULE, True, operator is not None)
+    moved, at = _moved(f, number, shape, signed, True)
+    written = tensor(f, number, moved, at, event, STORE_GRANULE, True, operator is not None)
 
     def move() -> None:
-        _put(f, number, shape, signed, cta.chunks[places], operator)
+        _put(f, number, moved, at, cta.chunks[places], operator)
 
     warp.own(Groups).add(GroupedCopy(event, number, move, written), f)
 
