@@ -109,7 +109,8 @@ TMA_STRIDES = 2**40
 @dataclass(frozen=True)
 class Device:
     """Rates of one GPU, for the prediction. Those of H200 were measured on it: copy 4.27 TB/s, 1.5 GHz under its power
-    limit. B200 has only been read about: see there."""
+    limit. hearsay: whose figures they are, where kernels of this project have not been measured on it.
+    """
 
     name: str
     sms: int
@@ -119,6 +120,12 @@ class Device:
     shared_bytes_per_clock: int  # per SM
     dram_bytes_per_second: float
     launch_seconds: float
+    hearsay: str = ""
+
+    @property
+    def described(self) -> str:
+        """Its name, with what a prediction rests on where that was not measured."""
+        return f"{self.name}, by a model alone ({self.hearsay})" if self.hearsay else self.name
 
     def flop_of(self, bits: int) -> int:
         """FLOP per clock and SM, dense, of operands with so many bits: half the bits, twice as many."""
@@ -228,6 +235,7 @@ B200 = Device(
     shared_bytes_per_clock=128,  # microbench: the interval of MMAs is bounded by it
     dram_bytes_per_second=7.2e12,  # microbench: 64 KiB in flight per SM; the data sheet says 8 TB/s
     launch_seconds=4e-6,  # as H200
+    hearsay="its figures are others', and no such GPU has run a kernel of this project",
 )
 
 _ARCHS = {a.name: a for a in (SM90A, SM100A, SM103A, SM110A, SM120A)}

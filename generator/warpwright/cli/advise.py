@@ -165,7 +165,7 @@ def _print_one(plan: Plan, rows: Sequence[_Row]) -> None:
 
 
 def _print_all(rows: Sequence[_Row], groups: Sequence[tuple[list[_Row], Choice]], extents: Mapping[str, int]) -> None:
-    from warpwright.archs import device
+    from warpwright.cli.untried import predicted_for
 
     columns = ["take", "variant", "predicted", "measured", "behind"]
     columns += ["load", "compute", "stages", "needed", "warps", "asked", "verdict"]
@@ -185,7 +185,7 @@ def _print_all(rows: Sequence[_Row], groups: Sequence[tuple[list[_Row], Choice]]
     size = " ".join(f"{mode}={extent}" for mode, extent in extents.items())
     marks = sorted({row.mark for row in rows if row.mark})
     timed = f", measured ones from {', '.join(marks)}" if marks else ""
-    devices = " and ".join(sorted({device(row.plan.arch).name for row in rows}))
+    devices = predicted_for(row.plan.arch for row in rows)
     say(f"times are for {size}, predicted ones for {devices}{timed}; load and compute are clocks of one stage")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,9 +105,19 @@ def bundle(
             f"`warpwright run {exploration.typed}`",
             style="yellow",
         )
-    say(f"{directory}: {count(len(packed.variants), 'variant')}, {packed.size / 2**20:.1f} MB, for Python {python}")
+    gpus = _gpus(exploration.legal)
+    what = f"{count(len(packed.variants), 'variant')}, {packed.size / 2**20:.1f} MB"
+    say(f"{directory}: {what}, for Python {python} and a GPU of compute capability {gpus}")
     say(f"on the GPU host: python3 {directory.name}/run.py; back here: warpwright import {directory}/results.jsonl")
     raise typer.Exit(1 if packed.left_out or packed.without_cases or missing else 0)
+
+
+def _gpus(variants: Sequence[Variant]) -> str:
+    """What runs them: `10.0 (sm_100a)`."""
+    from warpwright.archs import runs_on
+
+    targets = sorted({variant.plan.arch for variant in variants})
+    return " or ".join(f"{runs[0]} ({target})" for target in targets if (runs := runs_on(target)))
 
 
 def _ready(variant: Variant) -> bool:

@@ -119,6 +119,8 @@ def _print_reports(reports: Sequence[Report]) -> None:
     ]
     print_table(columns, rows, right=columns[1:-1])
     for report in reports:
+        if report.unrun:
+            say(f"{report.config}: no GPU has run any of its variants, and its `evidence` does not ask for that")
         for rule, number in report.illegal.items():
             say(f"{report.config}: {count(number, 'point')} illegal by {rule} (allowed)")
         if not report.legal:

@@ -32,6 +32,7 @@ def plan_command(
     """
     from warpwright.cli.find import explore
     from warpwright.cli.results import names, prediction
+    from warpwright.cli.untried import predicted_for
 
     exploration = explore(config, out, only)
     spec = exploration.spec
@@ -69,6 +70,8 @@ def plan_command(
             right=["index", "shared memory", "predicted"],
         )
         _say_removed(spec, where, removed, variants)
+        if exploration.legal:
+            say(f"times are predicted for {predicted_for(variant.plan.arch for variant in exploration.legal)}")
     raise typer.Exit(0 if exploration.legal else 1)
 
 

@@ -33,6 +33,7 @@ def ledger(
     """
     from warpwright import pipeline
     from warpwright.cli.find import explore
+    from warpwright.cli.untried import run_by_none
     from warpwright.pipeline import contrast, timelines
     from warpwright.pipeline.as_written import as_written
     from warpwright.pipeline.committed import line_of
@@ -57,6 +58,8 @@ def ledger(
     current = {variant.name for variant in exploration.legal} if prune else None
     write_runs(raw_path(path), merge_runs(read_runs(raw_path(path)), fresh, current))
     _say_changes(path, before, after, now)
+    for told in run_by_none((variant.plan.arch, variant.judgement) for variant in exploration.legal):
+        say(f"{told}: warpwright bundle {exploration.typed} --to DIR; python3 DIR/run.py there; then import and ledger")
     beside = contrast.commit(exploration)
     if beside:
         say(f"{beside}: the measurement of two kernels on two streams")

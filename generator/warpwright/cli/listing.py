@@ -76,6 +76,7 @@ def list_command(
     Exit code: 0, also where no row is left.
     """
     from warpwright.cli.find import find_folders, obsolete
+    from warpwright.cli.untried import predicted_for, run_by_none
 
     tests = [_test(text) for text in where or ()] + ([_statuses(status)] if status else [])
     key, backwards = _key(sort)
@@ -97,6 +98,11 @@ def list_command(
     say(f"{count(len(found), 'variant')}{chosen} in {out}; `warpwright show VARIANT` tells everything about one")
     for line in explain_origins(evidence for _, judgement in found for evidence in judgement.valid):
         say(line)
+    told = [(row["predicted"]["arch"], judgement) for row, judgement in found if row["predicted"]]
+    if told:
+        say(f"times are predicted for {predicted_for(target for target, _ in told)}")
+    for line in run_by_none(told):
+        say(f"{line}: `warpwright bundle CONFIG --to DIR` packs them for it")
     if past:
         say(
             f"{count(len(past), 'variant')} obsolete: no configuration has it now; `warpwright clean CONFIG` lists such"
@@ -165,7 +171,8 @@ def _predicted(folder: Folder, problem: Mapping[str, int] | None) -> dict[str, A
     except PlanError:
         return None
     extents = size_text(dict(problem), [field.upper() for field in family.problem.model_fields])
-    return {"seconds": found.seconds, "speed": found.speed, "rate": found.rate, "problem": problem, "size": extents}
+    told = {"seconds": found.seconds, "speed": found.speed, "rate": found.rate, "problem": problem, "size": extents}
+    return {**told, "arch": plan.arch}
 
 
 def _print(found: Sequence[tuple[dict[str, Any], Judgement]]) -> None:

@@ -224,7 +224,7 @@ def _say_shared(exploration: Exploration) -> None:
 
 
 def _say_sum(exploration: Exploration) -> None:
-    from warpwright.archs import device
+    from warpwright.cli.untried import predicted_for, run_by_none
     from warpwright.device.coverage import beyond
 
     statuses = Counter(variant.status for variant in exploration.variants)
@@ -239,11 +239,14 @@ def _say_sum(exploration: Exploration) -> None:
     extents = " ".join(f"{mode.upper()}={extent}" for mode, extent in problem.items())
     if any(beyond(variant.plan, problem) for variant in exploration.legal):
         extents += ", or for the first problem within a variant's limits"
-    devices = " and ".join(sorted({device(variant.plan.arch).name for variant in exploration.variants}))
+    targets = [variant.plan.arch for variant in exploration.legal]
     made_of = "`warpwright explain` says what they are made of"
-    say(f"times are for {extents}; predicted ones are for {devices} ({made_of})")
+    told = f"; predicted ones are for {predicted_for(targets)} ({made_of})" if targets else ""
+    say(f"times are for {extents}{told}")
     for line in explain_origins(evidence for variant in exploration.legal for evidence in variant.judgement.valid):
         say(line)
+    for line in run_by_none((variant.plan.arch, variant.judgement) for variant in exploration.legal):
+        say(f"{line}: `warpwright bundle {exploration.typed} --to DIR` packs them for it")
     say(f"variants are in {exploration.folder}")
     if statuses["illegal"]:
         say(f"why points are illegal: warpwright plan {exploration.typed}")

@@ -68,6 +68,7 @@ class Report:
     illegal: dict[str, int]  # rule -> points
     valid: dict[str, int]  # method -> variants with valid ledger evidence
     complaints: tuple[Complaint, ...]
+    unrun: bool = False  # no GPU has run any of them, and nothing asks for that
 
     @property
     def passed(self) -> bool:
@@ -124,6 +125,7 @@ def check(
         illegal=dict(Counter(v.rule for variant in exploration.variants for v in variant.plan.violations)),
         valid=dict(valid),
         complaints=tuple(complaints),
+        unrun=not any(valid[method] for method in ON_DEVICE) and not demanded & set(ON_DEVICE),
     )
 
 

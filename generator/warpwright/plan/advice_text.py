@@ -21,7 +21,7 @@ def advice_text(plan: Plan, advice: Advice, device: Device | None = None) -> str
     modes = workload(plan.family).modes
     size = size_text({mode.lower(): extent for mode, extent in advice.extents.items()}, modes)
     size = f"{modes[0]} = {size}" if len(modes) == 1 else size
-    sections = [f"{advice.label}, {size}, {device.name}", advice.verdict[:1].upper() + advice.verdict[1:]]
+    sections = [f"{advice.label}, {size}, {device.described}", advice.verdict[:1].upper() + advice.verdict[1:]]
     if advice.reasons:
         sections.append("Reasons\n" + "\n".join(f"    {reason}" for reason in advice.reasons))
     if advice.phases is not None:

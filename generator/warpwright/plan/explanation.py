@@ -32,7 +32,7 @@ def explain(plan: Plan, extents: Mapping[str, int], device: Device | None = None
     modes = workload(plan.family).modes
     size = size_text({mode.lower(): extent for mode, extent in extents.items()}, modes)
     size = f"{modes[0]} = {size}" if len(modes) == 1 else size
-    title = f"Predicted time of {size} on {device.name}"
+    title = f"Predicted time of {size} on {device.described}"
     sections.append(_section(title, _prediction(plan, extents, device)))
     return "\n\n".join(sections) + "\n"
 
