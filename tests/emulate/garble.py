@@ -103,6 +103,34 @@ AGAIN:
  wgmma.commit_group.sync.aligned;
  wgmma.wait_group.sync.aligned 0;
 """,
+    "tensor memory": """
+ tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1+32], 64;
+ ld.shared.b32 %r2, [%r1+32];
+ setp.ne.s32 %p1, %r0, 0;
+ @%p1 bra ISSUED;
+ mbarrier.init.shared.b64 [%r1+40], 1;
+ mov.b64 %rd2, 70368744177728;
+ add.s64 %rd3, %rd2, 66;
+ mov.b32 %r3, 142737408;
+ mov.b32 %r4, 134348816;
+ setp.eq.b32 %p2, %r0, %r1;
+ tcgen05.cp.cta_group::1.32x128b.warpx4 [%r2+32], %rd3;
+ tcgen05.cp.cta_group::1.128x256b.b8x16.b4x16_p64 [%r2], %rd3;
+ tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.block32 [%r2], %rd3, %rd3, %r3, [%r2+32], [%r2+32], %p2;
+ tcgen05.mma.cta_group::1.kind::f16.collector::a::discard [%r2], %rd3, %rd3, %r4, {%r0, %r0, %r0, %r0}, %p2, 3;
+ tcgen05.shift.cta_group::1.down [%r2];
+ tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1+40];
+ISSUED:
+ bar.warp.sync -1;
+ tcgen05.fence::after_thread_sync;
+ tcgen05.st.sync.aligned.16x32bx2.x2.b32 [%r2], 8, {%r3, %r4};
+ tcgen05.wait::st.sync.aligned;
+ tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r5, %r6}, [%r2];
+ tcgen05.wait::ld.sync.aligned;
+ tcgen05.fence::before_thread_sync;
+ tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+ tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 64;
+""",
 }
 #: What takes the place of an operand, or of a number.
 WRONG = (

@@ -13,6 +13,7 @@ from warpwright.emulate.mutants.edits import apply, mutants
 
 from .blackwell import Kernel, Problem, build
 
+PERMIT = "relinquish_alloc_permit"
 ONE_CTA = {
     "aligned, a tile": Problem(128, 128, 64, 1),
     "aligned, tiles that share CTAs": Problem(384, 256, 320, 2),
@@ -63,11 +64,14 @@ def check(kernel: Kernel, module: Module, problem: Problem, seed: int) -> None:
 
 
 def survivors(kernel: Kernel, problems: Mapping[str, Problem]) -> list[str]:
-    """The mutants of synchronising tcgen05 instructions that no problem and seed shows."""
+    """The mutants of tcgen05 instructions that no problem and seed shows."""
     chosen = [each for each in mutants(kernel.ptx, (3, 2)) if "tcgen05" in each.name]
-    assert {each.name.split(".")[1].split("::")[0] for each in chosen} == {"fence", "commit", "wait", "dealloc"}
+    altered = {each.name.split(".")[1].split("::")[0] for each in chosen}
+    assert altered == {"fence", "commit", "wait", "dealloc", "alloc", "mma", PERMIT}
     found = []
     for mutant in chosen:
+        if PERMIT in mutant.name:  # nobody else ever allocates here; it is the plan of a variant that has it
+            continue
         mutated = parse(apply(kernel.ptx, mutant))
         runs = (kernel.run(mutated, p, s, budget=400_000, limit=1) for p in problems.values() for s in (1, 2, 3))
         if not any(result.findings or not right for result, right in runs):
@@ -87,6 +91,6 @@ def test_a_pair(pair: Kernel, pair_module: Module, problem: Problem, seed: int) 
     check(pair, pair_module, problem, seed)
 
 
-def test_every_tcgen05_instruction_that_synchronises_is_needed(one_cta: Kernel, pair: Kernel) -> None:
+def test_every_tcgen05_instruction_is_needed_as_it_is(one_cta: Kernel, pair: Kernel) -> None:
     assert survivors(one_cta, ONE_CTA) == []
     assert survivors(pair, PAIR) == []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from warpwright.emulate.machine.findings import Kind
 from warpwright.emulate.translate.unit import Unit
 from warpwright.emulate.units.tcgen05 import copies, memory, pipelines, products, shared_copies
+from warpwright.emulate.units.tcgen05.alter import alter
 from warpwright.emulate.units.tcgen05.emit import OPCODES
-from warpwright.emulate.units.tcgen05.loaded import alter, arrange, before
+from warpwright.emulate.units.tcgen05.loaded import arrange, before
 
 UNIT = Unit(
     "tcgen05",

@@ -153,10 +153,10 @@ def _fence(w: BlockWriter, n: Node) -> None:
 OPCODES = {
     "tcgen05.alloc": Opcode(emit=_alloc, suspends=True),
     "tcgen05.dealloc": Opcode(emit=_dealloc, result=False, deleted=True),
-    "tcgen05.relinquish_alloc_permit": Opcode(emit=_relinquish),
+    "tcgen05.relinquish_alloc_permit": Opcode(emit=_relinquish, deleted=True),
     "tcgen05.mma": Opcode(emit=_mma),
     "tcgen05.cp": Opcode(emit=_cp, deleted=True),
-    "tcgen05.shift": Opcode(emit=_shift),
+    "tcgen05.shift": Opcode(emit=_shift, deleted=True),
     "tcgen05.commit": Opcode(emit=_commit, deleted=True),
     "tcgen05.ld": Opcode(emit=_ld, varies="always"),
     "tcgen05.st": Opcode(emit=_st),

@@ -3,16 +3,13 @@ that, though, so copies are as unready as what they were copied from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from warpwright.emulate.units.tcgen05.copies import Moves
 
 if TYPE_CHECKING:
-    from warpwright.build.ptx_values import Statement
     from warpwright.emulate.translate.node import Node
     from warpwright.emulate.translate.translator import Translator
-    from warpwright.emulate.translate.unit import Alteration
     from warpwright.emulate.translate.writer import BlockWriter
 
 
@@ -53,11 +50,3 @@ def before(w: BlockWriter, group: list[Node], loaded: frozenset[str]) -> None:
         name = w.owner.constant(names, "N")
         test = f"loading.names and not loading.names.isdisjoint({name})"
         w.lines.append(f"if {test}: tcgen05_touch(w, {group[0].number}, {name})")
-
-
-def alter(body: list[Statement], _lines: list[str]) -> Iterator[Alteration]:
-    """Mutants: of a commit to the barriers of several CTAs, that of the own one alone."""
-    for s in body:
-        if s.opcode.startswith("tcgen05.commit") and s.opcode.endswith(".multicast::cluster.b64"):
-            alone = s.opcode.replace(".multicast::cluster", "")
-            yield "own CTA in", s.opcode, s.line, [(s.line, f"{alone} {s.operands[0]};")]
