@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["DTYPES", "SCALED", "Dtype", "Format", "Scaled", "by_library_name", "dtype", "element"]
+__all__ = ["DTYPES", "SCALED", "Dtype", "Format", "Scaled", "dtype", "element"]
 
 FLOAT, INTEGER = 2, 0  # DLPack type codes (dlpack.h): kDLFloat, kDLInt; bfloat16 and below have codes of their own
 
@@ -133,8 +133,3 @@ def dtype(name: str) -> Dtype:
 def element(name: str) -> Dtype:
     """Return the type of the elements of what a YAML file names, an element type or a block-scaled format."""
     return DTYPES[SCALED[name].element if name in SCALED else name]
-
-
-def by_library_name(name: str) -> str:
-    """Return the YAML name of what torch or numpy calls `name` (`bfloat16`), `name` itself where nothing fits."""
-    return next((d.name for d in DTYPES.values() if name in (d.torch, d.numpy)), name)

@@ -141,13 +141,25 @@ def test_bits_of_every_whole_size_are_stored(name: str) -> None:
     assert (buffer.unwritten(XP), buffer.trespasses(XP)) == (100, 0)
 
 
+def test_rows_of_packed_numbers_and_scales_in_atoms_lie_between_guards() -> None:
+    given = Problem("p", (("M", 5), ("N", 300), ("K", 70), ("L", 2)), padding=2)
+    packed = tensors.make_buffer(XP, Argument("a", "tensor", "e2m1", ("L", "M", "K"), "K"), given)
+    assert tuple(packed.view.shape) == (2, 5, 35)
+    assert tensors.layout(packed.argument, given.extents, 2)[1:] == (32 * (3 + 2 + 97 % 29), 1), "in elements"
+    assert packed.strides[1:] == (16 * (3 + 2 + 97 % 29), 1), "in bytes"
+    assert (packed.unwritten(XP), packed.trespasses(XP)) == (350, 0)
+    scales = tensors.make_buffer(XP, Argument("s", "tensor", "ue8m0", ("L", "N/128", "K/128", "512"), "512"), given)
+    assert tuple(scales.view.shape) == (2, 3, 1, 512)
+    assert (scales.unwritten(XP), scales.trespasses(XP)) == (2 * 3 * 512, 0)
+
+
 def test_a_dtype_that_is_not_coded_yet_is_named() -> None:
-    with pytest.raises(ValueError, match="e4m3: its bits are not read as numbers here, only those of f16, bf16, f32"):
-        XP.decode(np.zeros(1, np.int8), "e4m3")
-    with pytest.raises(ValueError, match="i8: its bits"):
-        XP.encode(np.zeros(1), "i8")
-    with pytest.raises(ValueError, match="e2m1 has 4 bits"):
-        tensors.make_buffer(XP, Argument("x", "tensor", "e2m1", ("N",), "N"), Problem("p", (("N", 8),)))
+    with pytest.raises(ValueError, match="u8: its bits are not read as numbers here, only those of f16, bf16, f32"):
+        XP.decode(np.zeros(1, np.int8), "u8")
+    with pytest.raises(ValueError, match="i64: its bits"):
+        XP.encode(np.zeros(1), "i64")
+    with pytest.raises(ValueError, match="x: 7 elements of e2m1 are no whole bytes"):
+        tensors.make_buffer(XP, Argument("x", "tensor", "e2m1", ("N",), "N"), Problem("p", (("N", 7),)))
     with pytest.raises(ValueError, match="x: i8 has no NaN"):
         tensors.quiet_nan(Argument("x", "tensor", "i8", ("N",), "N"))
 

@@ -74,7 +74,8 @@ def _constants(module: ModuleType) -> dict[str, int | float | str]:
 def _captured_launch(
     folder: Path, symbol: str, arguments: list[Argument], parameters: Mapping[str, list[int]]
 ) -> dict[str, Any]:
-    extents = {name: _EXTENT for a in arguments for name in a.shape}
+    modes = dict.fromkeys(mode.partition("/")[0] for a in arguments for mode in a.shape)
+    extents = {mode: _EXTENT for mode in modes if not mode.isdecimal()}
     try:
         launches = HostFunction(folder / "kernel.o", symbol, parameters)(default_values(arguments, extents))
     except NotLinkedError as error:

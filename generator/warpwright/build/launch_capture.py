@@ -20,7 +20,7 @@ from warpwright.build.linking import LinkError, link_with_stub
 from warpwright.build.ptx_census import kernel_parameters
 from warpwright.dlpack import CUDA, DLTensor
 from warpwright.dtypes import DTYPES, dtype
-from warpwright.plan.types import Argument, Plan
+from warpwright.plan.types import Argument, Plan, extent_of
 
 __all__ = [
     "CaptureError",
@@ -119,7 +119,7 @@ def default_values(arguments: Sequence[Argument], extents: Mapping[str, int]) ->
         if argument.kind == "scalar":
             values.append(1 if element.integral else 1.0)
             continue
-        shape = tuple(extents[name] for name in argument.shape)
+        shape = tuple(extent_of(mode, extents) for mode in argument.shape)
         order = [argument.shape.index(argument.contiguous)] if argument.contiguous else []
         order += [i for i in reversed(range(len(shape))) if i not in order]
         strides, step = [0] * len(shape), 1

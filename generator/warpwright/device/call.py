@@ -11,10 +11,11 @@ from numbers import Integral
 from typing import Any
 
 from warpwright.archs import TMA_STRIDES
+from warpwright.device.held import elements_of, held_bytes, per_byte
 from warpwright.device.scalars import ScalarError, scalar, shown
 from warpwright.device.spans import Span, span_of
-from warpwright.dtypes import by_library_name, dtype
-from warpwright.plan.types import Argument, Plan
+from warpwright.dtypes import dtype
+from warpwright.plan.types import Argument, Plan, extent_of
 
 __all__ = ["CallError", "CheckedKernel", "check_arguments"]
 
@@ -71,7 +72,8 @@ def check_arguments(
     """Return the arguments by name, without a grid limit, in the form the kernel takes.
 
     That is with every mode, and with legal strides on modes of extent 0 or 1. Works on anything with shape, stride(),
-    data_ptr(), dtype, device and as_strided(). Raises CallError.
+    data_ptr(), dtype, device and as_strided(). Where two elements share a byte, extent and strides of a tensor count
+    bytes, as torch has them (float4_e2m1fn_x2). Raises CallError.
     """
     expected = [argument for argument in plan.arguments if not _limits(argument)]
     given = _by_name(expected, positional, named)
@@ -94,7 +96,7 @@ def check_arguments(
         if str(value.device) != device:
             raise CallError(argument.name, f"device {value.device}", f"must be on {device}, like the other tensors")
         tensor = _with_batch(argument, value)
-        _check_extents(argument, tuple(tensor.shape), extents)
+        _check_extents(argument, elements_of(argument, tensor.shape), extents)
         tensor = _legal_strides(argument, tensor)
         result[argument.name] = tensor
         if 0 not in tuple(tensor.shape):
@@ -154,7 +156,7 @@ def _check_kind(argument: Argument, value: Any) -> None:
     if not all(hasattr(value, name) for name in ("shape", "stride", "data_ptr", "dtype", "device")):
         raise CallError(argument.name, f"type {type(value).__name__}", "must be a torch tensor")
     name = str(value.dtype).rpartition(".")[2]
-    if by_library_name(name) != argument.dtype:
+    if name not in (dtype(argument.dtype).torch, dtype(argument.dtype).numpy):
         raise CallError(argument.name, f"dtype {name}", f"this variant takes {dtype(argument.dtype).torch}")
 
 
@@ -173,6 +175,9 @@ def _with_batch(argument: Argument, tensor: Any) -> Any:
 def _check_extents(argument: Argument, shape: tuple[int, ...], extents: dict[str, tuple[int, str]]) -> None:
     for mode, extent in zip(argument.shape, shape, strict=True):
         fixed = (int(mode), "the variant") if mode.isdecimal() else (int(extent), argument.name)
+        of, _, part = mode.partition("/")
+        if part and of in extents:  # parts of what another argument has whole
+            fixed = (extent_of(mode, {of: extents[of][0]}), extents[of][1])
         known, owner = extents.setdefault(mode, fixed)
         if known != extent:
             raise CallError(argument.name, f"{mode} = {extent} in shape {shape}", f"{owner!r} has {mode} = {known}")
@@ -182,7 +187,7 @@ def _check_extents(argument: Argument, shape: tuple[int, ...], extents: dict[str
 
 def _legal_strides(argument: Argument, tensor: Any) -> Any:
     """Check strides and base, and give modes of extent 0 or 1, whose stride never matters, a legal one."""
-    size = dtype(argument.dtype).bytes
+    size, word = held_bytes(argument), "bytes" if per_byte(argument) > 1 else "elements"
     unit = max(1, argument.alignment // size)
     shape, strides = tuple(tensor.shape), list(tensor.stride())
     inner = argument.shape.index(argument.contiguous) if argument.contiguous else len(shape) - 1
@@ -198,7 +203,7 @@ def _legal_strides(argument: Argument, tensor: Any) -> Any:
             continue
         stride = strides[mode]
         if stride <= 0 or stride % unit:
-            rule = f"must be a positive multiple of {unit} elements ({argument.alignment} bytes); pad the rows"
+            rule = f"must be a positive multiple of {unit} {word} ({argument.alignment} bytes); pad the rows"
             raise CallError(argument.name, f"stride {stride} in {name}", rule)
         if stride * size >= TMA_STRIDES:
             raise CallError(argument.name, f"stride {stride} in {name}", "must be below 2^40 bytes")

@@ -13,6 +13,7 @@ from typing import Any
 from warpwright.device import tensors
 from warpwright.device.backend import Backend
 from warpwright.device.cases import StoredCase, case_inputs, inputs_digest
+from warpwright.device.held import numbers
 from warpwright.device.memo import fresh
 from warpwright.device.problem import shared
 from warpwright.device.subject import Subject, bands, in_place, launch
@@ -53,7 +54,7 @@ def check_case(backend: Backend, subject: Subject, case: StoredCase) -> dict[str
     faults = [fault for a in subject.arguments("output", "workspace") for fault in bands(backend, buffers[a.name], 0)]
 
     def stored(name: str) -> Array:
-        return xp.decode(buffers[name].view, buffers[name].argument.dtype)
+        return numbers(xp, buffers[name].argument, buffers[name].view)
 
     expected = subject.workload.expected(xp, plan, problem, stored, fresh)
     found = [_against(xp, buffers[name], bits, expected[name], faults) for name, bits in case.outputs.items()]
@@ -107,7 +108,9 @@ def _against(xp: Xp, result: GuardedBuffer, stored: Array, expected: Expected, f
     zero = xp.array(0.0)
     difference = xp.abs(xp.where(finite, got, zero) - xp.where(finite, emulated, zero))
     difference = xp.where(xp.isnan(difference), zero, difference)  # a NaN of the device's alone is a fault
-    ulp = 2 * output_rounding(xp, xp.where(finite, emulated, zero), 0 * difference + _SOME, name)
+    ulp = 1.0
+    if not dtype(name).integral:
+        ulp = 2 * output_rounding(xp, xp.where(finite, emulated, zero), 0 * difference + _SOME, name)
     return _Between(
         between.elements,
         xp.count(result.view - bits, 0),

@@ -82,7 +82,7 @@ def needed_bytes(plan: Plan, problem: Problem) -> int:
     """Return about how much memory a check of the problem takes."""
     extents, compared = problem.extents, _compared(plan, problem)
     tensors = [argument for argument in plan.arguments if argument.kind != "scalar"]
-    held = sum(prod(shape_of(each, extents)) * dtype(each.dtype).bytes for each in tensors)
+    held = sum(prod(shape_of(each, extents)) * dtype(each.dtype).bits for each in tensors) // 8
     outputs = [argument for argument in tensors if argument.role == "output"]
     return held + sum(prod(shape_of(each, compared)) * _TEMPORARIES for each in outputs)
 

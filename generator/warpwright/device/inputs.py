@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from warpwright.device import tensors
 from warpwright.device.backend import Backend
+from warpwright.device.held import held_bytes, numbers
 from warpwright.device.problem import Problem
 from warpwright.device.subject import Subject
 from warpwright.device.tensors import GuardedBuffer
 from warpwright.device.xp import Array, Xp
-from warpwright.dtypes import dtype
 from warpwright.families.running import Memo, Sample
 from warpwright.plan.types import Argument
 
@@ -20,7 +20,7 @@ __all__ = ["Inputs", "along", "shared_inputs"]
 
 @dataclass(frozen=True)
 class _Bits:
-    """An input's bits, dense, shared by all variants of the same dtype, and their checksum."""
+    """What is held of an input, dense, shared by all variants of the same dtype, and their checksum."""
 
     bits: Array
     checksum: int
@@ -38,9 +38,9 @@ class Inputs:
 
     def stored(self, name: str) -> Array:
         """An input as stored, in float64, along the sample where the problem has one."""
-        buffer = self.buffers[name]
-        view = along(self.backend.xp, buffer.argument, buffer.view, self.sample)
-        return self.backend.xp.decode(view, buffer.argument.dtype)
+        buffer, sample = self.buffers[name], self.sample
+        chosen = {sample.mode: self.backend.xp.index(sample.indices)} if sample else {}
+        return numbers(self.backend.xp, buffer.argument, buffer.view, chosen)
 
     def trespasses(self) -> list[str]:
         """Say in words which inputs were overwritten."""
@@ -66,7 +66,7 @@ def shared_inputs(
         def draw(given: Problem) -> Array:
             def make() -> tuple[_Bits, int]:
                 bits = workload.inputs(xp, plan, argument, given, seed)
-                return _Bits(bits, xp.checksum(bits)), xp.size(bits) * dtype(argument.dtype).bytes
+                return _Bits(bits, xp.checksum(bits)), xp.size(bits) * held_bytes(argument)
 
             found: _Bits = memo(("input", argument.name, argument.dtype, argument.shape, given), make)
             shared.append(found)

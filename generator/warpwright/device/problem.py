@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from warpwright.plan.types import Argument
+from warpwright.plan.types import Argument, extent_of
 
 __all__ = ["Case", "Fill", "Problem", "listed", "shape_of", "shared", "size_text", "sizes_of"]
 
@@ -77,8 +77,8 @@ def shared(arguments: Iterable[Argument], problem: Problem) -> dict[str, Argumen
 
 
 def shape_of(argument: Argument, extents: Mapping[str, int]) -> tuple[int, ...]:
-    """Return an argument's extents on a problem; a mode that is a number, as a workspace may have, is its own."""
-    return tuple(int(mode) if mode.isdecimal() else extents[mode] for mode in argument.shape)
+    """Return an argument's extents on a problem, in elements."""
+    return tuple(extent_of(mode, extents) for mode in argument.shape)
 
 
 def sizes_of(given: Mapping[str, int], modes: Sequence[str]) -> tuple[tuple[str, int], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from warpwright.dtypes import dtype
+from warpwright.device.held import held_bytes
 from warpwright.plan.types import Argument
 
 __all__ = ["Span", "span_of"]
@@ -39,7 +39,7 @@ class Span:
 
 def span_of(argument: Argument, tensor: Any) -> Span:
     """Return the bytes of a tensor that has elements, of checked strides."""
-    size, first = dtype(argument.dtype).bytes, int(tensor.data_ptr())
+    size, first = held_bytes(argument), int(tensor.data_ptr())
     shape, strides = tuple(tensor.shape), tuple(tensor.stride())
     last = first + size * (1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)))
     inner = argument.shape.index(argument.contiguous) if argument.contiguous else len(shape) - 1

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from warpwright.device.held import held_bytes, held_shape, held_strides, per_byte
 from warpwright.device.problem import Problem, shape_of
 from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
@@ -31,13 +32,16 @@ _PRIMES = (16777213, 1048573, 65521, 4093, 1021)
 
 @dataclass(frozen=True)
 class GuardedBuffer:
-    """An allocation `raw` (bits) and the strided `view` of the argument's shape in it; all else is guard pattern."""
+    """An allocation `raw` (bits) and the strided `view` of what is held of the argument; all else is guard pattern.
+
+    Offsets and strides count what is held: elements, or bytes where several share one (device/held.py).
+    """
 
     argument: Argument
     raw: Array
     view: Array
-    start: int  # of the view in raw, in elements
-    strides: tuple[int, ...]  # elements
+    start: int  # of the view in raw
+    strides: tuple[int, ...]
 
     @property
     def pattern(self) -> int:
@@ -69,7 +73,7 @@ def layout(argument: Argument, extents: Mapping[str, int], padding: int = 0, odd
     and some more that follow from the argument's name: no two of a, b, c, d have the same strides then. With `odd`,
     modes of extent 1 get stride 3, which no rule allows.
     """
-    unit = max(1, argument.alignment // dtype(argument.dtype).bytes)
+    unit = max(1, 8 * argument.alignment // dtype(argument.dtype).bits)
     own = dict(zip(argument.shape, shape_of(argument, extents), strict=True))
     inner = argument.contiguous or argument.shape[-1]
     strides = {inner: 1}
@@ -78,13 +82,12 @@ def layout(argument: Argument, extents: Mapping[str, int], padding: int = 0, odd
     for mode in reversed([mode for mode in argument.shape if mode != inner]):
         strides[mode] = (-(-reach // unit) + padding) * unit
         reach = strides[mode] * max(1, own[mode])
-    return tuple(3 if odd and own[mode] == 1 else strides[mode] for mode in argument.shape)
+    return tuple(3 * per_byte(argument) if odd and own[mode] == 1 else strides[mode] for mode in argument.shape)
 
 
 def buffer_bytes(argument: Argument, problem: Problem) -> int:
     """Bytes that `make_buffer` will allocate."""
-    strides = layout(argument, problem.extents, problem.padding, problem.odd_strides)
-    return _elements(argument, shape_of(argument, problem.extents), strides) * dtype(argument.dtype).bytes
+    return _held(argument, *_placed(argument, problem)) * held_bytes(argument)
 
 
 def make_buffer(xp: Xp, argument: Argument, problem: Problem, aligned: bool = False) -> GuardedBuffer:
@@ -92,10 +95,8 @@ def make_buffer(xp: Xp, argument: Argument, problem: Problem, aligned: bool = Fa
 
     The base has the argument's alignment and no more, or with `aligned` that of the allocator, for timing.
     """
-    size = dtype(argument.dtype).bytes
-    shape = shape_of(argument, problem.extents)
-    strides = layout(argument, problem.extents, problem.padding, problem.odd_strides)
-    raw = xp.allocate(_elements(argument, shape, strides), size)
+    size, (shape, strides) = held_bytes(argument), _placed(argument, problem)
+    raw = xp.allocate(_held(argument, shape, strides), size)
     start = _front(argument) if not aligned else GUARD_BYTES // size
     buffer = GuardedBuffer(argument, raw, xp.strided(raw, start, shape, strides), start, strides)
     buffer.poison()
@@ -125,7 +126,8 @@ def fill(buffer: GuardedBuffer, problem: Problem, draw: Callable[[Problem], Arra
     rest = prod(shape) // shape[axis]
     extent = min(shape[axis], next((p for p in _PRIMES if p * rest <= _BLOCK), _PRIMES[-1]))
     mode = argument.shape[axis]
-    sizes = tuple((name, extent if name == mode else size) for name, size in problem.sizes)
+    extent_of_mode = extent * (per_byte(argument) if mode == argument.contiguous else 1)
+    sizes = tuple((name, extent_of_mode if name == mode else size) for name, size in problem.sizes)
     values = draw(replace(problem, sizes=sizes))
     for first in range(0, shape[axis], extent):
         length = min(extent, shape[axis] - first)
@@ -153,10 +155,16 @@ def seed_of(*parts: object) -> int:
 
 
 def _front(argument: Argument) -> int:
-    """Elements in front of the view: a guard band, and one unit so that the base has no alignment to spare."""
-    return (GUARD_BYTES + argument.alignment) // dtype(argument.dtype).bytes
+    """What is held in front of the view: a guard band, and one unit so that the base has no alignment to spare."""
+    return (GUARD_BYTES + argument.alignment) // held_bytes(argument)
 
 
-def _elements(argument: Argument, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+def _placed(argument: Argument, problem: Problem) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Extents and strides of what is held."""
+    strides = layout(argument, problem.extents, problem.padding, problem.odd_strides)
+    return held_shape(argument, shape_of(argument, problem.extents)), held_strides(argument, strides)
+
+
+def _held(argument: Argument, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     reach = 0 if 0 in shape else 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
-    return _front(argument) + reach + GUARD_BYTES // dtype(argument.dtype).bytes
+    return _front(argument) + reach + GUARD_BYTES // held_bytes(argument)

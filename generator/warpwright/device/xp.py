@@ -1,7 +1,8 @@
 """One array vocabulary over numpy and torch: the float64 mathematics of references, and storage as raw bits.
 
 Storage is integers of the element's size ("bits"): guard patterns, poison and bitwise comparison need no float
-semantics, and bfloat16 needs no support from numpy. `decode` and `encode` go between bits and numbers.
+semantics, and bfloat16 needs no support from numpy. `decode` and `encode` go between bits and numbers; elements of less
+than a byte are a byte each there (device/held.py packs them).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from warpwright.device.codes import TABLED, above, midpoints
+from warpwright.device.codes import values as tabled
 from warpwright.dtypes import dtype as described
 
 __all__ = ["Array", "NumpyXp", "TorchXp", "Xp"]
@@ -21,7 +24,7 @@ Array = Any  # a numpy array or a torch tensor
 #: Storage by an element's bytes.
 _BITS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 #: Types that `encode` and `decode` know.
-_CODED = ("f16", "bf16", "f32")
+_CODED = ("f16", "bf16", "f32", "tf32", "i8", "i32", *TABLED)
 #: Elements handled at once where a temporary is needed beside a large buffer.
 _CHUNK = 1 << 28
 
@@ -36,6 +39,35 @@ def _coded(dtype: str) -> str:
     if dtype not in _CODED:
         raise ValueError(f"{dtype}: its bits are not read as numbers here, only those of {', '.join(_CODED)}")
     return dtype
+
+
+def _tabled(xp: Xp, numbers: Array, dtype: str) -> Array:
+    """Codes of float64 numbers, the nearest (ties to even), as integers of one byte."""
+    middle, size = xp.array(midpoints(dtype)), xp.abs(numbers)
+    code = xp.search(middle, size)  # of middles below: where a number lies on one, that of the number below it
+    last = len(midpoints(dtype)) - 1
+    tie = (size == middle[xp.where(code > last, last, code)]) & (code % 2 == 1)
+    code = xp.where(tie, code + 1, code)
+    if above(dtype) is None:
+        code = xp.where(code > last, last, code)
+    nan = described(dtype).nan
+    if nan is not None:
+        code = xp.where(xp.isnan(numbers), nan & 0xFF, code)
+    if not dtype.startswith("u"):
+        code = code + xp.where(xp.signbit(numbers), 1 << described(dtype).bits - 1, 0)
+    return xp.signed8(code)
+
+
+def _whole(xp: Xp, numbers: Array, bits: int) -> Array:
+    """The nearest integers (ties to even), at the ends of the range for what is beyond."""
+    low, high = xp.array(-(2.0 ** (bits - 1))), xp.array(2.0 ** (bits - 1) - 1)
+    whole = xp.rint(numbers)
+    return xp.where(whole < low, low, xp.where(whole > high, high, whole))
+
+
+def _cut(word: Array) -> Array:
+    """Bits of float32 (int32), rounded to the 10 bits of a significand that tf32 keeps, ties to even."""
+    return (word + 0xFFF + ((word >> 13) & 1)) & ~0x1FFF
 
 
 class NumpyXp:
@@ -81,11 +113,14 @@ class NumpyXp:
 
     def encode(self, values: Array, dtype: str) -> Array:
         """Round to nearest even into `dtype`; returns bits of the same shape. Raises ValueError for one not known."""
-        _coded(dtype)
+        if _coded(dtype) in TABLED:
+            return _tabled(self, np.asarray(values, dtype=np.float64), dtype)
+        if described(dtype).integral:
+            return _whole(self, values, described(dtype).bits).astype(described(dtype).numpy)
         with np.errstate(over="ignore", invalid="ignore"):
             single = np.ascontiguousarray(values, dtype=np.float32)
-            if dtype == "f32":
-                return single.view(np.int32)
+            if dtype in ("f32", "tf32"):
+                return single.view(np.int32) if dtype == "f32" else _cut(single.view(np.int32))
             if dtype == "f16":
                 return np.ascontiguousarray(values).astype(np.float16).view(np.int16)
         word = single.view(np.uint32).astype(np.uint64)
@@ -94,10 +129,23 @@ class NumpyXp:
 
     def decode(self, bits: Array, dtype: str) -> Array:
         """Return bits as float64 numbers. Raises ValueError for a dtype that is not known."""
+        if _coded(dtype) in TABLED:
+            return np.array(tabled(dtype))[bits.astype(np.int64) & 0xFF]
         with np.errstate(invalid="ignore"):  # signalling NaNs are expected here
-            if _coded(dtype) == "bf16":
+            if dtype == "bf16":
                 return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-            return bits.view(described(dtype).numpy).astype(np.float64)
+            return bits.view(described(dtype).numpy or described(dtype).torch).astype(np.float64)
+
+    def search(self, ordered: Array, x: Array) -> Array:
+        """How many of some ordered numbers are below each of x."""
+        return np.searchsorted(ordered, x, side="left")
+
+    def signed8(self, x: Array) -> Array:
+        """Whole numbers from 0 to 255 as bits of a byte."""
+        return np.asarray(x).astype(np.uint8).view(np.int8)
+
+    def permuted(self, x: Array, axes: tuple[int, ...]) -> Array:
+        return np.transpose(x, axes)
 
     def count(self, bits: Array, pattern: int) -> int:
         """How many elements have exactly this pattern."""
@@ -176,10 +224,26 @@ class TorchXp:
         return raw.as_strided(shape, strides, offset)
 
     def encode(self, values: Array, dtype: str) -> Array:
-        return values.to(self.element(_coded(dtype))).view(getattr(self.torch, _BITS[described(dtype).bytes]))
+        if _coded(dtype) in TABLED:
+            return _tabled(self, values.to(self.torch.float64), dtype)
+        if described(dtype).integral:
+            values = _whole(self, values.to(self.torch.float64), described(dtype).bits)
+        bits = values.to(self.element(dtype)).view(getattr(self.torch, _BITS[described(dtype).bytes]))
+        return _cut(bits) if dtype == "tf32" else bits
 
     def decode(self, bits: Array, dtype: str) -> Array:
-        return bits.view(self.element(_coded(dtype))).to(self.torch.float64)
+        if _coded(dtype) in TABLED:
+            return self.array(tabled(dtype))[bits.to(self.torch.int64) & 0xFF]
+        return bits.view(self.element(dtype)).to(self.torch.float64)
+
+    def search(self, ordered: Array, x: Array) -> Array:
+        return self.torch.bucketize(x, ordered)
+
+    def signed8(self, x: Array) -> Array:
+        return x.to(self.torch.uint8).view(self.torch.int8)
+
+    def permuted(self, x: Array, axes: tuple[int, ...]) -> Array:
+        return x.permute(axes)
 
     def _chunks(self, bits: Array) -> list[Array]:
         if bits.numel() <= _CHUNK:

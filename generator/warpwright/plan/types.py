@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 __all__ = [
     "Argument", "ArgumentRole", "Barrier", "Buffer", "Constant", "Copy", "KernelPlan", "Limit", "Mma", "Plan", "Role",
-    "Space", "Swizzle", "TensorMemory", "Violation",
+    "Space", "Swizzle", "TensorMemory", "Violation", "extent_of",
 ]  # fmt: skip
 
 Swizzle = Literal["none", "32B", "64B", "128B"]
@@ -23,6 +23,17 @@ Space = Literal["shared", "tensor", "global"]
 #: workspace: memory that the caller provides and nobody reads afterwards. grid_limit: how many clusters the device
 #: holds at once; the caller of the checked call need not give it.
 ArgumentRole = Literal["input", "output", "workspace", "grid_limit"]
+#: The innermost mode of scales: bytes of an atom, which holds those of 128 rows and 4 blocks of K.
+ATOM = "512"
+
+
+def extent_of(mode: str, extents: Mapping[str, int]) -> int:
+    """Return a mode's extent on a problem: of `M/128` the parts of 128, the last one perhaps not whole; a number, as a
+    workspace may have, is its own. Raises KeyError."""
+    if mode.isdecimal():
+        return int(mode)
+    whole, _, part = mode.partition("/")
+    return -(-extents[whole] // int(part)) if part else extents[whole]
 
 
 @dataclass(frozen=True)
@@ -149,7 +160,11 @@ class Argument:
 
     tensor: `shape` names extents ("L", "M", "K"); `contiguous` names the mode of stride 1.
     vector: one extent, contiguous. scalar: `dtype` f32 or i32. Extents beyond 31 bits, where they are legal, are 64-bit
-    in the function's interface.
+    in the function's interface. Extents and strides count elements, of which several may share a byte; then the
+    contiguous mode is whole bytes long.
+    Scales of blocks along K, as tensor cores want them: ("L", "M/128", "K/128", "512"), an atom of 512 bytes for 128
+    rows and 4 blocks (here of 32 elements), with that of row r and block j of the atom in byte
+    16 (r % 32) + 4 (r // 32) + j.
     """
 
     name: str
@@ -166,6 +181,11 @@ class Argument:
     @property
     def output(self) -> bool:
         return self.role == "output"
+
+    @property
+    def block(self) -> int:
+        """Of scales: the elements along K that share one; 0 of everything else."""
+        return int(self.shape[2].partition("/")[2]) // 4 if len(self.shape) == 4 and self.shape[3] == ATOM else 0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warpwright.device.held import numbers
 from warpwright.device.memo import fresh
 from warpwright.device.problem import Case
 from warpwright.device.tolerance import Agreement, compare
@@ -191,9 +192,7 @@ def prepare(plan: Plan, host: Host, entries: Sequence[Entry], case: Case) -> Pre
 
     def part(modes: Mapping[str, slice]) -> Part:
         def stored(name: str) -> Array:
-            operand = operands.tensors[name]
-            view = operand.view[tuple(modes.get(mode, slice(None)) for mode in operand.argument.shape)]
-            return xp.decode(np.ascontiguousarray(view), operand.argument.dtype)
+            return numbers(xp, operands.tensors[name].argument, operands.tensors[name].view, modes)
 
         return Part(modes, family.expected(xp, plan, problem, stored, fresh))
 

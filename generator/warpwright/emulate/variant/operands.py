@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from warpwright.build.launch_capture import TensorValue
+from warpwright.device.held import held_bytes, held_shape, held_strides
 from warpwright.device.problem import Problem, shape_of, shared
 from warpwright.device.tensors import layout, quiet_nan
 from warpwright.device.xp import Array, NumpyXp
@@ -28,7 +29,8 @@ _PART = 1 << 22
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor or vector argument: `raw` is all of its memory, `view` its elements (bits) in the argument's shape.
+    """A tensor or vector argument: `raw` is all of its memory, `view` what is held of it (bits): its elements, or bytes
+    where several share one (device/held.py).
 
     An output that is an input has the input's memory; `before` is what that held.
     """
@@ -37,6 +39,7 @@ class Operand:
     address: int
     raw: Array
     view: Array
+    shape: tuple[int, ...]
     strides: tuple[int, ...]  # elements
     regions: tuple[tuple[slice, ...], ...] = ()  # of a tensor that is there in part: what of it is filled and due
     buffer: str = ""  # in memory, where it is another argument's
@@ -44,7 +47,7 @@ class Operand:
 
     @property
     def value(self) -> TensorValue:
-        return TensorValue(self.address, tuple(self.view.shape), self.strides, self.argument.dtype)
+        return TensorValue(self.address, self.shape, self.strides, self.argument.dtype)
 
 
 @dataclass
@@ -127,12 +130,12 @@ def place(plan: Plan, problem: Problem, seed: int, parts: Sequence[Mapping[str, 
             continue
         shape = shape_of(argument, problem.extents)
         strides = layout(same.get(argument.name, argument), problem.extents, problem.padding, problem.odd_strides)
-        element = dtype(argument.dtype)
-        reach = 0 if 0 in shape else 1 + sum((e - 1) * s for e, s in zip(shape, strides, strict=True))
-        large = reach * element.bytes >= (_PART if {} not in parts else SPARSE)
-        integer = np.dtype(f"int{element.bits}")
-        raw = sparse(reach * element.bytes).view(integer) if large else np.full(reach, element.poison, dtype=integer)
-        view = np.lib.stride_tricks.as_strided(raw, shape, tuple(s * element.bytes for s in strides))
+        held, steps, size = held_shape(argument, shape), held_strides(argument, strides), held_bytes(argument)
+        reach = 0 if 0 in held else 1 + sum((e - 1) * s for e, s in zip(held, steps, strict=True))
+        large = reach * size >= (_PART if {} not in parts else SPARSE)
+        integer, poison = np.dtype(f"int{8 * size}"), dtype(argument.dtype).poison
+        raw = sparse(reach * size).view(integer) if large else np.full(reach, poison, dtype=integer)
+        view = np.lib.stride_tricks.as_strided(raw, held, tuple(s * size for s in steps))
         named = [{mode: part[mode] for mode in argument.shape if mode in part} for part in parts]
         regions = tuple(tuple(part.get(mode, slice(None)) for mode in argument.shape) for part in named)
         whole: tuple[slice, ...] = (slice(None),) * len(shape)
@@ -142,10 +145,10 @@ def place(plan: Plan, problem: Problem, seed: int, parts: Sequence[Mapping[str, 
             elif argument.role == "input":
                 view[region] = family.inputs(xp, plan, argument, _of_part(problem, part), seed)
         address = top + same.get(argument.name, argument).alignment
-        runs = _runs(argument, shape, strides) if large else None
+        runs = _runs(size, held, steps) if large else None
         access = "inout" if argument.name in same else _access(plan, argument)
         found.memory.add(argument.name, raw, access, address, runs)
-        found.tensors[argument.name] = Operand(argument, address, raw, view, strides, regions if large else ())
+        found.tensors[argument.name] = Operand(argument, address, raw, view, shape, strides, regions if large else ())
         top = (address + raw.nbytes + 0x1FFF) & ~0xFFF
     return found
 
@@ -159,9 +162,8 @@ def _of_part(problem: Problem, part: Mapping[str, slice]) -> Problem:
     return replace(problem, name=f"{problem.name}-{starts}", sizes=sizes)
 
 
-def _runs(argument: Argument, shape: Sequence[int], strides: Sequence[int]) -> Runs | None:
-    """How the elements lie apart, None where they do not."""
-    size = dtype(argument.dtype).bytes
+def _runs(size: int, shape: Sequence[int], strides: Sequence[int]) -> Runs | None:
+    """How the elements lie apart, of `size` bytes each, None where they do not."""
     apart = sorted(
         ((stride * size, extent) for stride, extent in zip(strides, shape, strict=True) if stride > 1 and extent > 1),
         reverse=True,
