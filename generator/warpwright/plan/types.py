@@ -14,8 +14,8 @@ from math import prod
 from typing import Any, Literal
 
 __all__ = [
-    "Argument", "ArgumentRole", "Barrier", "Buffer", "Constant", "Copy", "KernelPlan", "Limit", "Mma", "Plan", "Role",
-    "Space", "Swizzle", "TensorMemory", "Violation", "extent_of",
+    "ATOM", "Argument", "ArgumentRole", "Barrier", "Buffer", "Constant", "Copy", "KernelPlan", "Limit", "Mma", "Plan",
+    "Role", "Space", "Swizzle", "TensorMemory", "Violation", "extent_of",
 ]  # fmt: skip
 
 Swizzle = Literal["none", "32B", "64B", "128B"]

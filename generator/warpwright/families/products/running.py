@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
-from warpwright.device.problem import Fill, Problem, shape_of
-from warpwright.device.tensors import random_values
+from warpwright.device.problem import Problem, shape_of
 from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
 from warpwright.families.products import tiles
@@ -17,6 +16,8 @@ from warpwright.plan.types import Argument, Plan
 
 __all__ = ["Products", "sample_rows"]
 
+#: Arguments of which the product is made.
+_FACTORS = ("a", "b", "sfa", "sfb")
 #: Elements of D beyond which the reference is computed for a sample of rows.
 _ALL_ROWS = 1 << 28
 
@@ -27,12 +28,12 @@ class Products(ABC):
     modes: tuple[str, ...] = ("M", "N", "K", "L")
 
     @abstractmethod
-    def strew(self, values: Array, argument: Argument, fill: Fill) -> None:
-        """Put the special numbers of a fill, if it has any, into small integers, in place."""
+    def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
+        """Draw an input (families/running.py)."""
 
     @abstractmethod
-    def multiply(self, xp: Xp, a: Array, b: Array, exact: bool) -> Product:
-        """Multiply (L, R, K) by (L, K, N), both float64; `exact` when no partial sum is rounded."""
+    def product(self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array]) -> Product:
+        """Multiply A (L, R, K) by B (L, K, N) as they are stored."""
 
     @abstractmethod
     def finish(
@@ -40,20 +41,14 @@ class Products(ABC):
     ) -> Expected:
         """Return D from the product, by the plan's epilogue."""
 
-    def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
-        values = random_values(xp, argument, problem, seed)
-        if xp.size(values):
-            self.strew(values, argument, problem.fill)
-        return xp.encode(values, argument.dtype)
-
     def expected(
         self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array], memo: Memo
     ) -> Mapping[str, Expected]:
         def make() -> tuple[Product, int]:
-            product = self.multiply(xp, stored("a"), stored("b"), problem.fill != "normal")
+            product = self.product(xp, plan, problem, stored)
             return product, 16 * xp.size(product.values)
 
-        product = memo(("product", *(x.dtype for x in plan.arguments if x.name in ("a", "b"))), make)
+        product = memo(("product", *(x.dtype for x in plan.arguments if x.name in _FACTORS)), make)
         return {"d": self.finish(xp, plan, problem, product, stored)}
 
     def sample(self, plan: Plan, problem: Problem) -> Sample | None:

@@ -6,16 +6,16 @@ import functools
 from dataclasses import replace
 
 from warpwright.archs import SM90A
-from warpwright.dtypes import dtype
+from warpwright.dtypes import SCALED, dtype
 from warpwright.families.gemm.parts.computed import Computed, Matrix
-from warpwright.plan.types import Argument, ArgumentRole
+from warpwright.plan.types import ATOM, Argument, ArgumentRole
 
 __all__ = ["arguments"]
 
 
 @functools.lru_cache(maxsize=1024)
 def arguments(computed: Computed, by_tma: bool, persistent: bool) -> tuple[Argument, ...]:
-    """Return the arguments in call order: matrices, vectors, scalars, the grid limit."""
+    """Return the arguments in call order: matrices, of A and B their scales too, vectors, scalars, the grid limit."""
 
     def matrix(
         name: str, m: Matrix, shape: tuple[str, ...], meaning: str, role: ArgumentRole = "input", alignment: int = 16
@@ -27,6 +27,11 @@ def arguments(computed: Computed, by_tma: bool, persistent: bool) -> tuple[Argum
     found = [
         matrix("a", computed.a, ("L", "M", "K"), "A", alignment=tma),
         matrix("b", computed.b, ("L", "K", "N"), "B", alignment=tma),
+        *(
+            _scales(name, m, rows)
+            for name, m, rows in (("sfa", computed.a, "M"), ("sfb", computed.b, "N"))
+            if m.word in SCALED
+        ),
     ]
     if computed.read:
         found += [
@@ -53,3 +58,11 @@ def arguments(computed: Computed, by_tma: bool, persistent: bool) -> tuple[Argum
         meaning = "clusters that the device holds at once"
         found.append(Argument("max_clusters", "scalar", "i32", role="grid_limit", meaning=meaning))
     return tuple(found)
+
+
+def _scales(name: str, m: Matrix, rows: str) -> Argument:
+    """The scales of an operand, of so many rows of it, as `Argument` says."""
+    scaled = SCALED[m.word]
+    shape = ("L", f"{rows}/128", f"K/{4 * scaled.block}", ATOM)
+    meaning = f"a scale for each row and {scaled.block} elements along K of {name[-1].upper()}, in atoms of 128 x 4"
+    return Argument(name, "tensor", scaled.scale, shape, ATOM, "input", SM90A.tma_alignment, meaning)

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from warpwright.device.xp import Array, Xp
-from warpwright.families.gemm.workload.accumulation import accumulation_bound
+from warpwright.families.gemm.workload import scales
+from warpwright.families.gemm.workload.accumulation import accumulation_bound, conversion_bound
 from warpwright.families.products.reference import Product
+from warpwright.plan.types import Plan
 
-__all__ = ["multiply", "scalar_value"]
+__all__ = ["as_f32", "multiply", "product", "scalar_value"]
+
+
+def product(xp: Xp, plan: Plan, exact: bool, stored: Callable[[str], Array]) -> Product:
+    """Multiply A (L, R, K) by B (L, K, N) as they are stored, with their scales where they have some.
+
+    `exact` when they hold small integers (NaN and Inf allowed). Sums of integers always are.
+    """
+    a, b = stored("a"), stored("b")
+    block = next((argument.block for argument in plan.arguments if argument.block), 0)
+    if block:
+        a, b = scales.scaled(xp, a, b, stored("sfa"), stored("sfb"), block)
+    integers = plan.kernel.get("accumulator") == "i32"
+    made = multiply(xp, a, b, exact or integers)
+    return Product(made.values, made.bound, exact) if integers else made
 
 
 def multiply(xp: Xp, a: Array, b: Array, exact: bool) -> Product:
@@ -17,6 +35,12 @@ def multiply(xp: Xp, a: Array, b: Array, exact: bool) -> Product:
     if exact:
         return Product(values, xp.zeros(tuple(values.shape)), True)
     return Product(values, accumulation_bound(xp, xp.matmul(xp.abs(a), xp.abs(b)), a.shape[-1]), False)
+
+
+def as_f32(xp: Xp, plan: Plan, made: Product) -> Array:
+    """The bound on a product as the epilogue gets it: integers that D does not hold as such become float32."""
+    converted = plan.kernel.get("accumulator") == "i32" and plan.kernel["d"]["dtype"] != "i32"
+    return made.bound + conversion_bound(xp, made.values) if converted else made.bound
 
 
 def scalar_value(name: str, fill: str, zero: tuple[str, ...], special: tuple[str, ...], switch: bool) -> float:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from warpwright.device.problem import Case, Fill, Problem
+from warpwright.device.problem import Case, Problem
 from warpwright.device.xp import Array, Xp
 from warpwright.epilogue.reference import Chain
-from warpwright.families.gemm.workload import cases, copied, extreme, launch, peer, problems, reference
+from warpwright.families.gemm.workload import cases, copied, launch, operands, peer, problems, reference
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.families.products import far
 from warpwright.families.products.launch import huge
@@ -38,14 +38,8 @@ class Gemm(Products):
     def compared(self, plan: Plan) -> list[Case]:
         return cases.compared(self.cases(plan))
 
-    def strew(self, values: Array, argument: Argument, fill: Fill) -> None:
-        if fill == "extreme":
-            extreme.strew(values, argument)
-        if fill == "nonfinite" and argument.name == "a":
-            rows, depth = values.shape[-2:]
-            values[..., 0, depth // 2] = float("nan")
-            values[..., rows // 2, 0] = float("inf")
-            values[..., rows - 1, depth - 1] = float("-inf")
+    def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
+        return operands.drawn(xp, argument, problem, seed)
 
     def scalars_of(self, plan: Plan) -> list[str]:
         """Names of the scalars of the epilogue."""
@@ -62,14 +56,14 @@ class Gemm(Products):
     def unread(self, plan: Plan, problem: Problem) -> set[str]:
         return {tile for tile, scalar in Chain(plan).skips.items() if scalar in problem.zero}
 
-    def multiply(self, xp: Xp, a: Array, b: Array, exact: bool) -> Product:
-        return reference.multiply(xp, a, b, exact)
+    def product(self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array]) -> Product:
+        return reference.product(xp, plan, problem.fill != "normal", stored)
 
     def finish(
         self, xp: Xp, plan: Plan, problem: Problem, product: Product, stored: Callable[[str], Array]
     ) -> Expected:
-        scalars = self.scalars(plan, problem)
-        return Expected(*Chain(plan).apply(xp, product.values, product.bound, product.exact, scalars, stored))
+        scalars, bound = self.scalars(plan, problem), reference.as_f32(xp, plan, product)
+        return Expected(*Chain(plan).apply(xp, product.values, bound, product.exact, scalars, stored))
 
     def copied(self, plan: Plan, problem: Problem) -> Mapping[str, int]:
         unread = self.unread(plan, problem)

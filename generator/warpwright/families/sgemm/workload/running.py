@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from warpwright.device.problem import Case, Fill, Problem
+from warpwright.device.problem import Case, Problem
+from warpwright.device.tensors import random_values
 from warpwright.device.xp import Array, Xp
 from warpwright.families.products import extreme, far
 from warpwright.families.products.launch import huge
@@ -39,9 +40,11 @@ class _Sgemm(Products):
     def compared(self, plan: Plan) -> list[Case]:
         return cases.compared(self.cases(plan))
 
-    def strew(self, values: Array, argument: Argument, fill: Fill) -> None:
-        if fill == "extreme":
+    def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
+        values = random_values(xp, argument, problem, seed)
+        if problem.fill == "extreme" and xp.size(values):
             extreme.strew(values, argument.name, _LARGE, _SMALL)
+        return xp.encode(values, argument.dtype)
 
     def scalars(self, plan: Plan, problem: Problem) -> dict[str, float]:
         return {}
@@ -49,8 +52,8 @@ class _Sgemm(Products):
     def unread(self, plan: Plan, problem: Problem) -> set[str]:
         return set()
 
-    def multiply(self, xp: Xp, a: Array, b: Array, exact: bool) -> Product:
-        return reference.multiply(xp, a, b, exact)
+    def product(self, xp: Xp, plan: Plan, problem: Problem, stored: Callable[[str], Array]) -> Product:
+        return reference.multiply(xp, stored("a"), stored("b"), problem.fill != "normal")
 
     def finish(
         self, xp: Xp, plan: Plan, problem: Problem, product: Product, stored: Callable[[str], Array]
