@@ -27,7 +27,7 @@ class ScaleDesign:
 
 
 class ScaleWorkload:
-    design: type = ScaleDesign
+    designs: Mapping[str, type] = types.MappingProxyType({"sm_90a": ScaleDesign})
     modes = ("N",)
     sampled = False
 

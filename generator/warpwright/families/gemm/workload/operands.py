@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from warpwright.device.held import packed
-from warpwright.device.problem import Fill, Problem, shape_of
+from dataclasses import replace
+
+from warpwright.device.held import packed, per_byte
+from warpwright.device.problem import Case, Fill, Problem, shape_of
 from warpwright.device.tensors import random_values, seed_of
 from warpwright.device.xp import Array, Xp
 from warpwright.families.gemm.workload import extreme, scales
-from warpwright.plan.types import Argument
+from warpwright.plan.types import Argument, Plan
 
-__all__ = ["drawn"]
+__all__ = ["drawn", "whole", "whole_case"]
 
 
 def drawn(xp: Xp, argument: Argument, problem: Problem, seed: int) -> Array:
@@ -20,6 +22,20 @@ def drawn(xp: Xp, argument: Argument, problem: Problem, seed: int) -> Array:
     if xp.size(values):
         _strew(values, argument, problem.fill)
     return packed(xp, argument, xp.encode(values, argument.dtype))
+
+
+def whole(plan: Plan, problem: Problem) -> Problem:
+    """The problem, with an even K where two elements along it share a byte."""
+    depth = problem.extents["K"]
+    if depth % 2 == 0 or all(per_byte(argument) == 1 for argument in plan.arguments):
+        return problem
+    even = depth - 1 if depth > 1 else 2
+    return replace(problem, sizes=tuple((mode, even if mode == "K" else size) for mode, size in problem.sizes))
+
+
+def whole_case(plan: Plan, case: Case) -> Case:
+    """The same for a case."""
+    return replace(case, problem=whole(plan, case.problem))
 
 
 def _random(xp: Xp, argument: Argument, problem: Problem, seed: int) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 
 from warpwright.device.problem import Case, Problem
 from warpwright.device.xp import Array, Xp
+from warpwright.dtypes import dtype
 from warpwright.epilogue.reference import Chain
 from warpwright.families.gemm.workload import cases, copied, launch, operands, peer, problems, reference
 from warpwright.families.gemm.workload.design import GemmDesign
@@ -20,8 +21,8 @@ from warpwright.plan.types import Argument, Plan
 
 __all__ = ["WORKLOAD", "Gemm"]
 
-#: Elements of 16 bytes, of the dtypes of 2; clusters in flight, as many as an H200 has SMs.
-_ALIGNED, _LIMIT = 8, 132
+#: To what rows are aligned, 16 bytes; clusters in flight, as many as an H200 has SMs.
+_ALIGNED_BITS, _LIMIT = 128, 132
 
 
 class Gemm(Products):
@@ -30,13 +31,14 @@ class Gemm(Products):
     designs: Mapping[str, type] = MappingProxyType({"sm_90a": GemmDesign})
 
     def problems(self, plan: Plan) -> list[Problem]:
-        return problems.standard(plan, Chain(plan).skips.values())
+        return [operands.whole(plan, each) for each in problems.standard(plan, Chain(plan).skips.values())]
 
     def cases(self, plan: Plan) -> list[Case]:
-        return [*cases.small(plan, self.scalars_of(plan), Chain(plan).skips.values()), far.far(plan), *far.most(plan)]
+        small = cases.small(plan, self.scalars_of(plan), Chain(plan).skips.values())
+        return [operands.whole_case(plan, case) for case in (*small, far.far(plan), *far.most(plan))]
 
     def compared(self, plan: Plan) -> list[Case]:
-        return cases.compared(self.cases(plan))
+        return [operands.whole_case(plan, case) for case in cases.compared(self.cases(plan))]
 
     def inputs(self, xp: Xp, plan: Plan, argument: Argument, problem: Problem, seed: int) -> Array:
         return operands.drawn(xp, argument, problem, seed)
@@ -73,7 +75,8 @@ class Gemm(Products):
         return [launch.launched(plan, problem, clusters, self.scalars(plan, problem))]
 
     def huge(self, plan: Plan) -> list[Case]:
-        return huge(plan, _ALIGNED, _LIMIT)
+        bits = max(dtype(argument.dtype).bits for argument in plan.arguments if argument.name in ("a", "b"))
+        return [operands.whole_case(plan, case) for case in huge(plan, _ALIGNED_BITS // bits, _LIMIT)]
 
     def peers(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
         return list(filter(None, [peer.vendor_product(torch, *(tensors[name] for name in "abd"))]))
