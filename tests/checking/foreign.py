@@ -1,8 +1,17 @@
-"""Where kernels of others are: the folder that WARPWRIGHT_FOREIGN names when the tests are collected."""
+"""Where kernels of others are: the folder that WARPWRIGHT_CUTLASS_EXAMPLES names when the tests are collected."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
-FOLDER = Path(os.environ.get("WARPWRIGHT_FOREIGN", "/nonexistent"))
+#: `examples/python/CuTeDSL` of a checkout of NVIDIA's CUTLASS.
+EXAMPLES = Path(os.environ.get("WARPWRIGHT_CUTLASS_EXAMPLES", "/nonexistent"))
+
+#: Why there is nothing to run, "" where there is.
+MISSING = ""
+if not (EXAMPLES / "cute").is_dir():
+    MISSING = "WARPWRIGHT_CUTLASS_EXAMPLES does not name the folder examples/python/CuTeDSL of NVIDIA's CUTLASS"
+elif importlib.util.find_spec("torch") is None:
+    MISSING = "torch is not installed, which NVIDIA's examples import (one without CUDA will do)"

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from .ptx_kit import lanes, launch
+from .ptx_kit import lanes, launch, uniform
 
 NAN = 0x7FFFFFFF
 VALUES = [0x00000000, 0x80000000, 0x3F800000, 0xBF800001, 0x7F800000, 0xFF800000, 0x7FC00001, 0xFFC12345, 0x00000001,
@@ -134,6 +134,41 @@ def test_special_values_in_every_mixture(opcode: str) -> None:
             if not canonical and math.isnan(value(want)) and math.isnan(value(got)):
                 continue
             assert got == want, f"{text} of {[hex(o) for o in operands_]} is {got:#x}, expected {want:#x}"
+
+
+HALVES = [0x0000, 0x8000, 0x3C00, 0xC200, 0x7C00, 0xFC00, 0x7E01, 0x0001, 0x83FF, 0x7BFF, 0x3555, 0x3F80,
+          0xBF81, 0x7F7F]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize(
+    "opcode", ["add.f32", "sub.rn.f32", "fma.rn.f32", "fma.rn.sat.f32", "add.rz.f32", "fma.rp.f32"]
+)
+def test_f32_with_factors_of_16_bits(opcode: str, kind: str) -> None:
+    """PTX ISA 9.7.5, "Mixed Precision Floating Point Instructions": d = convert(a) [* convert(b)] + c, rounded once."""
+    rng = np.random.default_rng(1)
+    a, b = (rng.choice(np.array(HALVES, np.uint32), 32) for _ in range(2))
+    c = rng.choice(np.array(VALUES, np.uint32), 32)
+    name = opcode.partition(".")[0]
+    sources = "%rs1, %rs2, %r4" if name == "fma" else "%rs1, %r4"
+    body = f" cvt.u16.u32 %rs1, %r2;\n cvt.u16.u32 %rs2, %r3;\n {opcode}.{kind} %r9, {sources};\n"
+    found = lanes(body, a, b, c)
+    np.testing.assert_array_equal(found, uniform(body, a, b, c))
+    of = np.float16 if kind == "f16" else ml_dtypes.bfloat16
+    for x, y, z, got in zip(a, b, c, found.tolist(), strict=True):
+        left, right, last = float(np.uint16(x).view(of)), float(np.uint16(y).view(of)), value(int(z))
+        factor, sign = (right, 1.0) if name == "fma" else (1.0, -1.0 if name == "sub" else 1.0)
+        want = fused(left, factor, sign * last)
+        exact = None if any(map(special, (left, factor, last))) else Fraction(left) * Fraction(factor) + Fraction(last)
+        if "sat" in opcode:
+            want = saturated(want)
+        elif exact is not None and ".rz." in opcode and abs(Fraction(value(want))) > abs(exact):
+            want -= 1  # towards zero
+        elif exact is not None and ".rp." in opcode and (math.isinf(value(want)) or Fraction(value(want)) < exact):
+            want = int(np.nextafter(np.uint32(want).view(np.float32), np.float32(np.inf)).view(np.uint32))
+        if math.isnan(value(want)) and math.isnan(value(got)):
+            continue
+        assert got == want, f"{opcode}.{kind} of {x:#x}, {y:#x}, {z:#x} is {got:#x}, expected {want:#x}"
 
 
 def test_relu_keeps_nan_and_has_no_negative_zero() -> None:

@@ -190,6 +190,13 @@ END:
     wait = "LOOP:\n mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r1], 0;\n @!%p4 bra LOOP;"
     assert kinds(body.format(wait=wait), cluster=2) == set()
     assert kinds(body.format(wait=""), cluster=2) == {"exit"}
+    barrier = " barrier.cluster.arrive{};\n barrier.cluster.wait;\n"  # of all CTAs, at the end
+    kept = body.format(wait="").replace("END:", "END:\n" + barrier)
+    assert kinds(kept.format(""), cluster=2) == set()
+    assert kinds(kept.format(".relaxed"), cluster=2) == {"exit"}
+    loose = frozenset({"arrivals-at-peers"})
+    assert launch(kept.format(".relaxed"), cluster=2, without=loose).kinds == []
+    assert launch(body.format(wait=""), cluster=2, without=loose).kinds == ["exit"]
 
 
 def test_one_lane_does_not_release_what_the_others_did() -> None:
@@ -216,6 +223,8 @@ END:
 """
     assert kinds(body.format(sync="bar.warp.sync -1;"), threads=64) == set()
     assert kinds(body.format(sync=""), threads=64) == {"race"}
+    loose = frozenset({"reads-of-lanes"})  # of reads alone
+    assert "race" in launch(body.format(sync=""), threads=64, without=loose).kinds
 
 
 def test_a_read_is_fenced_before_a_copy_overwrites_it() -> None:

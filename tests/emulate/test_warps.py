@@ -200,6 +200,32 @@ def test_a_parameter_may_say_what_it_points_to() -> None:
     assert [(p.name, p.bytes, p.align) for p in kernel.params] == [("p0", 8, 8), ("n", 4, 4)]
 
 
+def test_a_parameter_is_read_at_its_address() -> None:
+    """PTX ISA, "Kernel Function Parameters": its address may be moved to a register, and each thread may read there."""
+    body = """
+ mov.b64 %rd1, many;
+ ld.param.v2.b32 {%r2, %r3}, [%rd1+8];
+ ld.param.s8 %r4, [%rd1+3];
+ mul.wide.u32 %rd2, %r0, 4;
+ add.s64 %rd3, %rd1, %rd2;
+ ld.param.b32 %r5, [%rd3];
+ add.s64 %rd4, %rd0, %rd2;
+ mad.lo.s32 %r6, %r3, 1000, %r2;
+ mad.lo.s32 %r6, %r4, 1000000, %r6;
+ add.s32 %r6, %r6, %r5;
+ st.global.b32 [%rd4], %r6;
+"""
+    loads, params = " ld.param.b64 %rd0, [p0];", ".param .u64 p0, .param .align 16 .b8 many[128]"
+    out, many = np.zeros(32, np.int32), np.arange(32, dtype=np.int32)
+    many[0] = -5 << 24
+    memory = GlobalMemory()
+    address = memory.add("o", out, "out")
+    launched = Launch((1, 1, 1), (32, 1, 1), (1, 1, 1), 0, (struct.pack("<Q", address), many.tobytes()))
+    text = HEADER.format(params=params, threads=32, loads=loads, body=body)
+    assert run(parse(text), launched, {}, memory).findings == ()
+    np.testing.assert_array_equal(out, many + 2 + 3 * 1000 - 5 * 1000000)
+
+
 def test_a_vector_register_is_its_parts() -> None:
     body = " { .reg .v4 .b32 four; .reg .v2 .b64 two;\n mov.b32 four.x, 1; mov.b32 four.y, %r0;\n mov.b32 four.z, 3;"
     body += " add.s32 four.w, four.x, four.z;\n st.shared.v4.b32 [%r1], four;\n bar.warp.sync -1;\n"

@@ -14,6 +14,7 @@ RANK_SHIFT = 24
 OFFSET = (1 << RANK_SHIFT) - 1
 SHARED_WINDOW = 1 << 56  # generic addresses of shared memory and of parameters: no process has memory there
 PARAM_WINDOW = 1 << 57
+PARAM_BYTES = 1 << 16  # from one parameter to the next there
 LOCAL_WINDOW = 1 << 58  # and of the memory of each thread
 SWIZZLE_MASKS = {"none": 0, "32B": 1, "64B": 3, "128B": 7}
 

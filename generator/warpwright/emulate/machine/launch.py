@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from warpwright.build import launch_capture
+from warpwright.emulate.machine.addresses import PARAM_BYTES, PARAM_WINDOW
 from warpwright.emulate.machine.findings import Finding
 
 
@@ -18,6 +21,15 @@ class Launch(launch_capture.Launch):
     def threads(self) -> int:
         x, y, z = self.block
         return x * y * z
+
+    def parameter(self, address: Any, size: int, signed: bool, width: int) -> Any:
+        """`size` bytes of the kernel's parameters at an address, or at each of a row of them, as a register of `width`
+        bits holds them; zeros outside the parameters."""
+        if not isinstance(address, int):
+            return np.array([self.parameter(a, size, signed, width) for a in address.tolist()], dtype=f"u{width // 8}")
+        index, low = divmod(address - PARAM_WINDOW, PARAM_BYTES)
+        held = self.params[index][low : low + size] if 0 <= index < len(self.params) else b""
+        return int.from_bytes(held, "little", signed=signed) & ((1 << width) - 1)
 
 
 def _unnamed(_: object) -> str:

@@ -126,6 +126,8 @@ def uncommon_operation(parts: tuple[str, ...], count: int) -> Operation | None:
         return Operation("u32", ("u32",) * 3, f"dot({{0}},{{1}},{{2}},{signs},'{half}')")
     if name == "testp" and kind == "f32" and parts[1] in _TESTS:
         return Operation("pred", ("f32",), f"float_test('{parts[1]}',{{0}})")
+    if kind in ("f16", "bf16") and parts[-2] == "f32":
+        return _mixed(name, kind, mods - {"f32"})
     if kind in ("f16", "bf16", "f16x2", "bf16x2"):
         return _half(name, kind, mods, parts)
     if (
@@ -151,6 +153,20 @@ def uncommon_operation(parts: tuple[str, ...], count: int) -> Operation | None:
     if kind in INTEGERS and name in ("min", "max") and mods == {"relu"} and kind == "s32":
         return Operation("s32", ("s32", "s32"), f"np.maximum(np.{name}imum({{0}},{{1}}),0)")
     return None
+
+
+def _mixed(name: str, kind: str, mods: set[str]) -> Operation | None:
+    """add, sub and fma of f32 with f16 or bf16 (PTX ISA, "Mixed Precision Floating Point Instructions")."""
+    if name not in ("add", "sub", "fma") or mods - _DIRECTED - {"rn", "sat"}:
+        return None
+    halves = 2 if name == "fma" else 1
+    mode = next(iter(mods & _DIRECTED), "rn")
+    wide = [f"from_half(np.asarray({{{i}}},dtype=np.uint16),'{kind}')" for i in range(halves)]
+    operands = ",".join([*wide, f"{{{halves}}}"])
+    text = f"directed('{name}','{mode}',{operands})"
+    if mode == "rn":
+        text = f"fma({operands})" if name == "fma" else f"np.{'add' if name == 'add' else 'subtract'}({operands})"
+    return Operation("f32", ("u16",) * halves + ("f32",), f"saturate({text})" if "sat" in mods else text)
 
 
 def pair_more(name: str, mode: str, flush: bool, *bits: Any) -> Array:

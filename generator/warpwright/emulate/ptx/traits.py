@@ -38,7 +38,7 @@ CORE: Mapping[str, Traits] = {
     "bra": Traits(result=False),
     "ret": Traits(result=False),
     "exit": Traits(result=False),
-    "ld.param": Traits(varies="never"),
+    "ld.param": Traits(),
 }
 
 

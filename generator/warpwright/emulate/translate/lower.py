@@ -138,16 +138,17 @@ def _parameter(instruction: Instruction, node: Callable[..., Node], owner: Trans
     size = math.ceil(int(kind[1:]) / 8)
     if size not in (1, 2, 4, 8, 16):
         raise ValueError(f"there is no parameter of {kind[1:]} bits")
-    if not isinstance(source.base, Symbol):
-        return [Node(instruction, -1, None, known=False)]
-    if source.base.name not in owner.params:  # what a call has returned
-        return [node(Operation("u64", (), "0", "0"), i) for i in items_of(target)]
-    index = owner.params[source.base.name]
-    items = items_of(target)
-    made = []
-    for i, item in enumerate(items):
+    made, signed = [], kind[0] == "s"
+    for i, item in enumerate(items_of(target)):
+        width = owner.width(item.name) if isinstance(item, Register) else 64
         low = source.offset + i * size
-        text = f"int.from_bytes(w.machine.launch.params[{index}][{low}:{low + size}],'little',signed={kind[0] == 's'})"
-        width = max(16, 8 * size)
-        made.append(node(Operation(f"u{width}", (), "", f"{text}&{(1 << width) - 1:#x}"), item))
+        if not isinstance(source.base, Symbol):  # its address is in a register
+            text = f"w.machine.launch.parameter({{0}}+{low},{size},{signed},{width})"
+            made.append(node(Operation(f"u{width}", ("u64",), text, text), item, (source.base,)))
+        elif source.base.name not in owner.params:  # what a call has returned
+            made.append(node(Operation("u64", (), "0", "0"), item))
+        else:
+            held = f"w.machine.launch.params[{owner.params[source.base.name]}][{low}:{low + size}]"
+            text = f"int.from_bytes({held},'little',signed={signed})&{(1 << width) - 1:#x}"
+            made.append(node(Operation(f"u{width}", (), "", text), item))
     return made

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warpwright.emulate.machine.addresses import PARAM_WINDOW, RESERVED
+from warpwright.emulate.machine.addresses import PARAM_BYTES, PARAM_WINDOW, RESERVED
 from warpwright.emulate.machine.findings import UnsupportedInstruction
 from warpwright.emulate.ptx.syntax import Memory, Operand, Register, Special, Symbol
 
@@ -33,7 +33,7 @@ def special(owner: Translator, operand: Operand, ahead: int) -> str:
     """Special registers and the addresses of parameters and shared arrays; `ahead`: clocks that `w.clock` is behind."""
     if isinstance(operand, Symbol):
         if operand.name in owner.params:
-            return str(PARAM_WINDOW + (owner.params[operand.name] << 16))
+            return str(PARAM_WINDOW + owner.params[operand.name] * PARAM_BYTES)
         if operand.name in owner.program.shared_offsets:
             return f"(w.cta.base + {RESERVED + owner.program.shared_offsets[operand.name]})"
         if operand.name in owner.program.local_offsets:

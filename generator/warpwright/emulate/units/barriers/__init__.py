@@ -24,6 +24,7 @@ UNIT = Unit(
     },
     rules={
         named.TWICE: "a warp comes to a named barrier once in a phase; without, each arrival counts",
+        released.PEERS: "who arrives at a peer keeps it by more than a relaxed cluster barrier; without, by that",
         released.LANES: "one lane's arrival hands on its own reads; without, those of its warp's other lanes too",
     },
     observes={

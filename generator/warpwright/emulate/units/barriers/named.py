@@ -10,7 +10,7 @@ from typing import Any
 from warpwright.emulate.machine.people import warps_of
 from warpwright.emulate.machine.scheduler import Machine
 from warpwright.emulate.machine.state import Cluster, Cta, Fiber, Warp
-from warpwright.emulate.units.barriers.released import Fenced
+from warpwright.emulate.units.barriers.released import PEERS, Fenced
 
 #: A rule that can be left out: a warp comes to a named barrier once in a phase. The hardware counts arrivals, whoever
 #: makes them, and production kernels give a group of warps its first turn by arrivals of its own.
@@ -108,7 +108,7 @@ class ClusterPhase:
             barrier.coming_async |= warp.known_async
         else:
             fenced = warp.own(Fenced)
-            barrier.coming |= fenced.released
+            barrier.coming |= fenced.released | (fenced.sent if PEERS in warp.machine.options.without else 0)
             barrier.coming_async |= fenced.released_async
         barrier.coming_clock = max(barrier.coming_clock, warp.clock)
         self.phase, self.come, self.eager = barrier.generation, 0, False

@@ -11,6 +11,9 @@ from warpwright.emulate.machine.state import Fiber, Warp
 #: A rule that can be left out: what other lanes have read is not handed on by the arrival of one. Pipelines of
 #: production kernels release a stage that a warp has read by one lane, and rely on the lanes being together.
 LANES = "reads-of-lanes"
+#: Another: a relaxed arrival at the cluster barrier says nothing of arrivals at peers' mbarriers ahead of it, which may
+#: end before those come. Production kernels keep their peers by it.
+PEERS = "arrivals-at-peers"
 
 
 def release(f: Fiber) -> tuple[int, int]:
@@ -43,12 +46,13 @@ def _reads(warp: Warp) -> int:
 
 class Fenced:
     """Of a warp: the event of its mbarrier.inits since the last fence, -1 if none; what fences have released, at the
-    scope of the cluster or more, and of the CTA or more (`near`); and what relaxed waits have seen since."""
+    scope of the cluster or more, and of the CTA or more (`near`); what relaxed waits have seen since; and its arrivals
+    at peers (`sent`)."""
 
     def __init__(self, _warp: Warp) -> None:
         self.event = -1
         self.released = self.released_async = self.near = self.near_async = 0
-        self.seen = self.seen_async = 0
+        self.seen = self.seen_async = self.sent = 0
 
     def see(self, known: int, known_async: int) -> None:
         """A relaxed wait is over, which would have learnt this."""

@@ -46,6 +46,7 @@ def mbarrier_arrive(f: Fiber, number: int, addresses: Any, count: int, expect: i
             reach(warp, number, barrier.cta, event)
             barrier.coming |= 1 << event
             warp.known |= 1 << event  # what the warp releases later comes after its arrival
+            warp.own(Fenced).sent |= 1 << event
         if drop:
             barrier.count -= min(count * lanes, barrier.count)
         before = barrier.phase

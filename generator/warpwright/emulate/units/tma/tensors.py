@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from warpwright.emulate.machine.addresses import PARAM_WINDOW, RESERVED, SWIZZLE_MASKS, locate, swizzle
+from warpwright.emulate.machine.addresses import PARAM_BYTES, PARAM_WINDOW, RESERVED, SWIZZLE_MASKS, locate, swizzle
 from warpwright.emulate.machine.findings import EmulatorError
 from warpwright.emulate.machine.memory import Buffer
 from warpwright.emulate.machine.order import Cells
@@ -46,7 +46,7 @@ _PLACES: dict[tuple[int, int, str], Array] = {}
 def _tensor_map(f: Fiber, number: int, address: int) -> tuple[int, TensorMap]:
     """(parameter, what the tensor map at `address` means): as the launch describes it, else as its bytes say."""
     machine = f.warp.machine
-    index, offset = divmod(address - PARAM_WINDOW, 1 << 16)
+    index, offset = divmod(address - PARAM_WINDOW, PARAM_BYTES)
     found: TensorMap | None = machine.opaque.get(index) if not offset else None
     if found is None:
         found = _decoded(f, number, address)
@@ -58,7 +58,7 @@ def _tensor_map(f: Fiber, number: int, address: int) -> tuple[int, TensorMap]:
 def _decoded(f: Fiber, number: int, address: int) -> TensorMap:
     """What the bytes at `address`, of a parameter or in global memory, say as a tensor map."""
     machine = f.warp.machine
-    index, offset = divmod(address - PARAM_WINDOW, 1 << 16)
+    index, offset = divmod(address - PARAM_WINDOW, PARAM_BYTES)
     raw, at = b"", f"address {address:#x}"
     if address >= PARAM_WINDOW and index < len(machine.launch.params):
         raw, at = machine.launch.params[index][offset : offset + BYTES], f"parameter {index}, byte {offset}"
