@@ -6,12 +6,13 @@ import importlib.util
 import os
 from pathlib import Path
 
+VARIABLE = "WARPWRIGHT_CUTLASS_EXAMPLES"
 #: `examples/python/CuTeDSL` of a checkout of NVIDIA's CUTLASS.
-EXAMPLES = Path(os.environ.get("WARPWRIGHT_CUTLASS_EXAMPLES", "/nonexistent"))
+EXAMPLES = Path(os.environ.get(VARIABLE, "/nonexistent"))
 
 #: Why there is nothing to run, "" where there is.
 MISSING = ""
 if not (EXAMPLES / "cute").is_dir():
-    MISSING = "WARPWRIGHT_CUTLASS_EXAMPLES does not name the folder examples/python/CuTeDSL of NVIDIA's CUTLASS"
+    MISSING = f"{VARIABLE} does not name the folder examples/python/CuTeDSL of NVIDIA's CUTLASS"
 elif importlib.util.find_spec("torch") is None:
     MISSING = "torch is not installed, which NVIDIA's examples import (one without CUDA will do)"

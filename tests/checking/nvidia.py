@@ -23,7 +23,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tests.checking.foreign import EXAMPLES
+from tests.checking.foreign import EXAMPLES, VARIABLE
 
 #: By the words of the DSL's element types; tf32 lies in memory as f32.
 TYPES: dict[str, Any] = {
@@ -31,6 +31,7 @@ TYPES: dict[str, Any] = {
     "Float8E4M3FN": ml_dtypes.float8_e4m3fn, "Float8E5M2": ml_dtypes.float8_e5m2, "Int8": np.int8, "Uint8": np.uint8,
     "Int32": np.int32,
 }  # fmt: skip
+_ROOT = Path(__file__).parents[2]
 DENSE, TUTORIAL = "blackwell/kernel/dense_gemm/", "blackwell/tutorial/tutorial_gemm/"
 Operands = Mapping[str, Any]
 
@@ -55,7 +56,8 @@ MKL, LMK, MK = product("mkl,nkl->mnl"), product("lmk,lkn->lmn"), product("mk,nk-
 class Case:
     """An example with options. reference: the result, of its operands in float64; out: the name of the result.
 
-    exact: whether the result is that, rounded; else within one unit of its last place.
+    exact: whether the result is that, rounded; else within one unit of its last place. findings: their kinds, where the
+    example breaks a rule (EARLY).
     """
 
     program: str
@@ -63,14 +65,22 @@ class Case:
     reference: Callable[[Operands], Any] = MKL
     out: str = "c"
     exact: bool = True
+    findings: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         return f"{Path(self.program).stem} {self.options}"
 
 
-def _case(name: str, size: str, options: str, reference: Callable[[Operands], Any] = MKL, out: str = "c") -> Case:
-    return Case(f"{DENSE}{name}.py", f"--mnkl {size} {options}", reference, out)
+def _case(name: str, size: str, options: str, reference: Callable[[Operands], Any] = MKL, out: str = "c",
+          findings: tuple[str, ...] = ()) -> Case:  # fmt: skip
+    return Case(f"{DENSE}{name}.py", f"--mnkl {size} {options}", reference, out, findings=findings)
+
+
+#: Without a TMA store the DSL's epilogue (cutlass/utils/gemm/sm100.py of 4.8.1) gives an accumulator back before
+#: anything has waited for the last tcgen05.ld of it, neither tcgen05.wait::ld nor a use of its registers: where CTAs go
+#: from tile to tile, the next MMAs into these columns are not ordered behind it.
+EARLY = ("race",)
 
 
 _F16, _BF16 = "--ab_dtype Float16 --c_dtype Float16", "--ab_dtype BFloat16 --c_dtype BFloat16"
@@ -99,9 +109,11 @@ CASES = [
           LMK),
     _case("dense_gemm_persistent", "512,512,160,1",
           f"--mma_tiler_mn 128,128 {_PAIR} 2,2 --ab_dtype Float8E5M2 --c_dtype Float8E4M3FN --a_major m --b_major n",
-          LMK),
-    _case("dense_gemm_persistent", "512,512,160,1", f"--mma_tiler_mn 128,128 --ab_dtype Uint8 {_I8}", LMK),
-    _case("dense_gemm_persistent", "1024,512,160,1", f"--mma_tiler_mn 256,128 {_PAIR} 2,1 --ab_dtype Int8 {_I8}", LMK),
+          LMK, findings=EARLY),
+    _case("dense_gemm_persistent", "512,512,160,1", f"--mma_tiler_mn 128,128 --ab_dtype Uint8 {_I8}", LMK,
+          findings=EARLY),
+    _case("dense_gemm_persistent", "1024,512,160,1",
+          f"--mma_tiler_mn 256,128 {_PAIR} 2,1 {_STORE} --ab_dtype Int8 {_I8}", LMK),
     _case("dense_gemm_persistent_prefetch", "512,1032,520,1", f"--mma_tiler_mn 128,128 {_STORE} {_F16}", LMK),
     _case("dense_gemm_persistent_dynamic", "640,1032,200,1", f"--mma_tiler_mn 128,128 {_STORE} {_F16}", LMK),
     _case("dense_gemm_persistent_dynamic", "2048,1024,200,1",
@@ -120,7 +132,10 @@ def check(case: Case, program: Path | None = None, seeds: int = 2) -> dict[str, 
     """Run a case in a process of its own; `program`: another text of it. What `_observe` tells, and `wall` seconds."""
     command = [sys.executable, "-m", "tests.checking.nvidia", "--one", CASES.index(case), program or "", seeds]
     started = time.perf_counter()
-    done = subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=900)
+    paths = os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, VARIABLE: str(EXAMPLES), "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore"}
+    words = [str(each) for each in command]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=900, env=environment)
     last = done.stdout.rstrip().rpartition("\n")[2]
     if done.returncode:
         raise RuntimeError(f"{case.title}\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}")
@@ -128,9 +143,9 @@ def check(case: Case, program: Path | None = None, seeds: int = 2) -> dict[str, 
 
 
 def _observe(case: Case, program: str, seeds: int) -> dict[str, Any]:
-    """status, kinds of notes and findings, seconds, runs and warp instructions of the last launch that has the result,
-    and how many elements of that are wrong."""
-    from warpwright.checking import session
+    """Kinds of findings and notes, what the example's own comparison said (""), seconds of all launches, warp
+    instructions of the last one, and how many elements of the result are wrong (-1: there is none)."""
+    from warpwright.checking import FindingsError, session
 
     path = program or str(EXAMPLES / "cute" / case.program)
     sys.argv = [path, *case.options.split()]
@@ -157,13 +172,17 @@ def _observe(case: Case, program: str, seeds: int) -> dict[str, Any]:
             return result
 
         gpu.called, session.run_launch = called, launched  # type: ignore[method-assign]
-        runpy.run_path(path, run_name="__main__")
+        said = ""
+        try:
+            runpy.run_path(path, run_name="__main__")
+        except (AssertionError, FindingsError) as error:  # its own comparison, or a finding that ends it
+            said = str(error)
         last = gpu.launches[-1]
         notes = sorted({note.kind for each in gpu.launches for note in each.notes})
         return {
-            "status": gpu.summary.status, "findings": sorted({f.kind for f in gpu.findings}), "notes": notes,
+            "said": said, "findings": sorted({f.kind for f in gpu.findings}), "notes": notes,
             "seconds": sum(each.seconds for each in gpu.launches), "warp_instructions": last.warp_instructions,
-            "grid": last.grid, "wrong": after["wrong"], "elements": after["out"].size,
+            "wrong": after.get("wrong", -1), "elements": after["out"].size if after else 0,
         }  # fmt: skip
 
 
@@ -208,8 +227,8 @@ def _table(words: list[str]) -> None:
         except RuntimeError as error:
             print(f"| {Path(case.program).stem} | `{case.options}` | failed | |\n{error}", flush=True)
             continue
-        right = seen["status"] == "correct" and not seen["wrong"]
-        verdict = "equal" if right else f"{seen['status']}, {seen['wrong']} of {seen['elements']} wrong"
+        verdict = "equal" if not seen["wrong"] else f"{seen['wrong']} of {seen['elements']} wrong"
+        verdict = ", ".join([verdict, *seen["findings"]])
         row = f"| {Path(case.program).stem} | `{case.options}` | {verdict} | {seen['seconds']:.1f} |"
         rate = seen["warp_instructions"] / max(seen["seconds"], 1e-9)
         print(f"{row} {', '.join(seen['notes'])}; {rate:,.0f}/s, {seen['wall']:.0f} s in all", flush=True)

@@ -1,12 +1,11 @@
 """Kernels that others wrote, where they are found: nothing is wrong with them, and faults planted in them are found.
 
-WARPWRIGHT_FOREIGN names a folder with `cutlass`, a checkout of NVIDIA's repository of examples; torch must be there.
+WARPWRIGHT_CUTLASS_EXAMPLES names `examples/python/CuTeDSL` of a checkout of NVIDIA's CUTLASS; torch must be there.
 Nothing is fetched.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -15,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from tests.checking.foreign import FOLDER
+from tests.checking.foreign import EXAMPLES, MISSING
+from tests.checking.nvidia import CASES, Case
+from tests.checking.nvidia import check as compared
 
-EXAMPLES = FOLDER / "cutlass/examples/python/CuTeDSL/cute"
 SMALL = ["--warmup_iterations", "0", "--iterations", "1"]
 PERSISTENT = "hopper/kernel/dense_gemm/dense_gemm_persistent.py"
 PERSISTENT_ARGUMENTS = ["--mnkl", "640,512,320,1", "--tile_shape_mn", "128,128", "--cluster_shape_mn", "1,1", *SMALL]
@@ -25,8 +25,7 @@ ADD, ADD_ARGUMENTS = "ampere/kernel/elementwise/elementwise_add.py", ["--M", "66
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not EXAMPLES.is_dir(), reason="WARPWRIGHT_FOREIGN names no folder with cutlass"),
-    pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed"),
+    pytest.mark.skipif(bool(MISSING), reason=MISSING),
 ]
 
 #: program and its arguments -> kinds of note
@@ -38,11 +37,6 @@ RIGHT = {
     ("hopper/kernel/cta_norm/cta_norm.py", "--M", "8", "--N", "1024"): set(),
     ("hopper/kernel/attention/fmha.py", "--q_shape", "1,256,2,64", "--k_shape", "1,256,2,64",
      "--mma_tile_shape_mn", "64,128"): {"exit"},
-    ("blackwell/kernel/dense_gemm/dense_gemm.py", "--mnkl", "512,256,192,1", "--mma_tiler_mn", "256,128",
-     "--cluster_shape_mn", "2,1", "--use_2cta_instrs", "--use_tma_store", "--ab_dtype", "Float16",
-     "--c_dtype", "Float16"): {"tcgen05-registers", "race"},
-    **{(f"blackwell/tutorial/tutorial_gemm/fp16_gemm_{step}.py", "--mnk", "512,512,256"): {"tcgen05-registers", "race"}
-       for step in ("0", "1", "2", "3", "3_1")},
 }  # fmt: skip
 
 
@@ -56,9 +50,17 @@ def check(program: Path, arguments: list[str], seeds: int = 2) -> tuple[int, dic
 
 @pytest.mark.parametrize("program", RIGHT, ids=lambda program: Path(program[0]).stem)
 def test_a_right_kernel_has_no_findings(program: tuple[str, ...]) -> None:
-    code, found = check(EXAMPLES / program[0], list(program[1:]))
+    code, found = check(EXAMPLES / "cute" / program[0], list(program[1:]))
     assert (code, found["ended"], found["status"]) == (0, "returned", "correct"), found
     assert {note["kind"] for launch in found["launches"] for note in launch["notes"]} <= RIGHT[program]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_a_blackwell_example_agrees_with_numpy(case: Case) -> None:
+    seen = compared(case)
+    assert (seen["wrong"], seen["said"]) == (0, ""), seen
+    assert seen["findings"] == sorted(case.findings), seen
+    assert set(seen["notes"]) <= {"race", "tcgen05-registers", "exit"}, seen
 
 
 FENCE = 'cute.arch.fence_proxy(\n                        "async.shared",\n                        space="cta",\n'
@@ -90,7 +92,7 @@ PLANTED = {
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found_at_its_line(fault: str, tmp_path: Path) -> None:
     name, arguments, old, new, kind, text = PLANTED[fault]
-    source = (EXAMPLES / name).read_text()
+    source = (EXAMPLES / "cute" / name).read_text()
     assert old in source
     program = tmp_path / "planted.py"
     program.write_text(source.replace(old, new, 1))
@@ -100,3 +102,28 @@ def test_a_planted_fault_is_found_at_its_line(fault: str, tmp_path: Path) -> Non
     findings = [finding for launch in found["launches"] for finding in launch["findings"] if finding["kind"] == kind]
     named = [lines[int(line.partition(":")[2]) - 1] for finding in findings for line in finding["lines"]]
     assert any(text in line for line in named), findings
+
+
+#: fault -> words of a title, old text, new text, kinds of finding of which one must be told (none: numbers)
+PLANTED_BLACKWELL = {
+    "half the bytes": (
+        "dense_gemm_persistent 640,1032", "(a_copy_size + b_copy_size) *", "(a_copy_size + b_copy_size) // 2 *",
+        {"mbarrier", "race"},
+    ),
+    "an accumulator that is not cleared": (
+        "dense_gemm_persistent 640,1032", "tiled_mma.set(tcgen05.Field.ACCUMULATE, False)",
+        "tiled_mma.set(tcgen05.Field.ACCUMULATE, True)", set(),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PLANTED_BLACKWELL)
+def test_a_fault_in_a_blackwell_example_shows(fault: str, tmp_path: Path) -> None:
+    words, old, new, kinds = PLANTED_BLACKWELL[fault]
+    case = next(each for each in CASES if all(word in each.title for word in words.split()))
+    source = (EXAMPLES / "cute" / case.program).read_text()
+    assert old in source
+    program = tmp_path / Path(case.program).name
+    program.write_text(source.replace(old, new))
+    seen = compared(case, program, seeds=1)
+    assert (kinds & set(seen["findings"])) if kinds else seen["wrong"]

@@ -138,6 +138,42 @@ def test_global_accesses() -> None:
     assert outcome.kinds == ["global-bounds", "global-bounds"]  # both loads of what is an output only
 
 
+@pytest.mark.parametrize("width", [8, 16, 32])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_global_stores_that_another_warp_meets(at: int, width: int) -> None:
+    """Warp 0 writes three rows of a buffer that is read as well; warp 1 reads, or writes, one of them."""
+    size = width // 8
+    body = f" setp.ge.u32 %p1, %r0, 32;\n and.b32 %r4, %r0, 31;\n mul.wide.u32 %rd20, %r4, {size};\n"
+    body += " add.s64 %rd21, %rd0, %rd20;\n mov.b32 %r5, 7;\n mov.b32 %r6, 8;\n mov.b32 %r7, 9;\n @%p1 bra OTHER;\n"
+    body += "".join(f" st.global.b{width} [%rd21+{32 * size * i}], %r{5 + i};\n" for i in range(3)) + " bra END;\n"
+    body += "OTHER:\n {}\nEND:\n"
+    assert calls(body.format("")) == ["global_stores"]
+    rows = np.zeros(32 * 5 * size, np.uint8)
+    place = f"[%rd21+{32 * size * at}]"
+    alone = launch(body.format(""), {"a": rows}, threads=64)
+    assert alone.kinds == []
+    words = alone.arrays["a"].view(f"u{size}").reshape(5, 32)
+    np.testing.assert_array_equal(words, np.repeat([[7], [8], [9], [0], [0]], 32, axis=1))
+    for other in (f"ld.global.b{width} %r9, {place};", f"st.global.b{width} {place}, %r5;"):
+        outcomes = [launch(body.format(other), {"a": rows.copy()}, threads=64, seed=seed) for seed in range(6)]
+        assert {kind for each in outcomes for kind in each.kinds} == {"race"}
+        lines = {line for each in outcomes for f in each.result.findings for line in f.lines}
+        text = module_text(body.format(other)).split("\n")
+        ours = f"st.global.b{width} {place}, %r{5 + at}"
+        assert lines == {n for n, line in enumerate(text, 1) if ours in line or (other in line)}
+
+
+def test_global_stores_to_one_place() -> None:
+    """The last one stays, and the buffer's other readers are not disturbed."""
+    body = " mul.wide.u32 %rd20, %r0, 4;\n add.s64 %rd21, %rd0, %rd20;\n mov.b32 %r5, 7;\n mov.b32 %r6, 8;\n"
+    body += " st.global.b32 [%rd21], %r5;\n st.global.b32 [%rd21], %r6;\n"
+    body += " ld.global.b32 %r7, [%rd21];\n ld.global.b32 %r8, [%rd21+128];\n st.global.b32 [%rd21+256], %r7;\n"
+    assert calls(body) == ["global_stores", "global_loads"]
+    outcome = launch(body, {"a": np.zeros(96, np.uint32)})
+    assert outcome.kinds == []
+    np.testing.assert_array_equal(outcome.arrays["a"].view(np.uint32), np.repeat([8, 0, 8], 32))
+
+
 def both_ways(body: str, threads: int) -> list[set[str]]:
     """What each of several schedules finds."""
     return [set(launch(body, threads=threads, seed=seed).kinds) for seed in range(6)]

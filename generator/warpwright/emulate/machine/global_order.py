@@ -9,6 +9,7 @@ far, since CTAs may own neighbouring halves of a word.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,10 +59,22 @@ class Tracked:
             return self.seen != _ONLY_READS
         if not len(self.touched):
             self.touched = np.zeros(len(self.buffer.data), dtype=bool)
-        index = starts[:, None] + np.arange(size)
-        meets = bool(self.touched[index].any())
-        self.touched[index] = True
+        touched, index = self.touched, starts[:, None] + np.arange(size)
+        if size in (2, 4, 8) and not np.count_nonzero(starts & (size - 1)):  # whole words
+            touched, index = touched[: len(touched) // size * size].view(f"u{size}"), starts // size
+        meets = bool(np.count_nonzero(touched[index]))
+        touched[index] = 0x0101010101010101 & (1 << 8 * touched.itemsize) - 1
         return meets
+
+    def apart(self, starts: Array, size: int, write: bool) -> bool:
+        """Whether several accesses, of `size` bytes at each of `starts`, meet none before them, nor writes each other;
+        they are taken to happen then."""
+        if self.cell or self.seen not in (0, _ONLY_WRITES if write else _ONLY_READS):
+            return False
+        if write and (len(np.unique(starts)) < len(starts) or self._meets(starts, size, True)):
+            return False
+        self.seen |= _ONLY_WRITES if write else _ONLY_READS
+        return True
 
     def _begin(self) -> None:
         """Take in what has been listed: none of it meets."""
@@ -150,9 +163,7 @@ class GlobalOrder:
             return
         if event < 0:
             event = warp.event()
-        tracked = self.tracked.get(buffer.name)
-        if tracked is None:
-            tracked = self.tracked[buffer.name] = Tracked(self.machine.order, buffer)
+        tracked = self._of(buffer)
         known = warp.known | 1 << event
         order = self.machine.order
         visible = warp.known if coherent else 0
@@ -161,6 +172,22 @@ class GlobalOrder:
             known = visible | 1 << event
         for other, byte in tracked.access((event, known, number, starts, size, write), visible):
             self._report(warp, number, tracked, event, other, byte, write, asynchronous, coherent)
+
+    def apart(self, warp: Warp, numbers: Sequence[int], buffer: Buffer, starts: Array, size: int, write: bool) -> bool:
+        """Note several accesses of a warp, (accesses, 32) `starts`, where they can meet no other; else do nothing."""
+        tracked = self._of(buffer)
+        if not tracked.apart(starts.reshape(-1), size, write):
+            return False
+        event = warp.event()
+        known = warp.known | 1 << event
+        tracked.log += [(event, known, number, row, size, write) for number, row in zip(numbers, starts, strict=True)]
+        return True
+
+    def _of(self, buffer: Buffer) -> Tracked:
+        found = self.tracked.get(buffer.name)
+        if found is None:
+            found = self.tracked[buffer.name] = Tracked(self.machine.order, buffer)
+        return found
 
     def _report(self, warp: Warp, number: int, tracked: Tracked, event: int, other: int, byte: int, write: bool,
                 asynchronous: bool, coherent: bool) -> None:  # fmt: skip

@@ -74,13 +74,24 @@ def global_loads(f: Fiber, numbers: Sequence[int], addresses: Array, width: int,
                  coherent: bool = True) -> Array:  # fmt: skip
     """Several ld.global that follow each other, `addresses` (loads, 32): (loads * count, 32)."""
     found = _at_once(f, addresses, width * count)
-    if found is None or found[0].access != "in" or found[0].address % width:
+    if found is None or found[0].address % width or not _readable(f, numbers, *found, width * count):
         every = zip(numbers, addresses, strict=True)
         return np.concatenate([global_load(f, n, at, width, count, coherent) for n, at in every])
     buffer, offsets = found
     words = buffer.data[: len(buffer.data) // width * width].view(f"u{width}")
     loaded: Array = words[(offsets // width)[:, None] + _COLUMNS[:count]].reshape(-1, 32)
     return loaded
+
+
+def _readable(f: Fiber, numbers: Sequence[int], buffer: Buffer, offsets: Array, size: int) -> bool:
+    """Whether loads may be done at once: of an input, or where nothing is written so far."""
+    if buffer.access != "inout":
+        return buffer.access == "in"
+    warp = f.warp
+    if not warp.machine.global_order.apart(warp, numbers, buffer, offsets, size, False):
+        return False
+    warp.accessing |= f.mask
+    return True
 
 
 def _at_once(f: Fiber, addresses: Array, size: int) -> tuple[Buffer, Array] | None:
@@ -122,10 +133,27 @@ def global_stores(f: Fiber, numbers: Sequence[int], addresses: Array, values: Ar
     if found is not None:
         buffer, offsets = found
         together = values.reshape(-1, count, 32).transpose(1, 0, 2).reshape(count, -1)
+        if buffer.access == "inout" and _writable(f, numbers, buffer, offsets, width * count, width):
+            index = (offsets.reshape(-1) // width) + _COLUMNS[:count]
+            end = len(buffer.data) // width * width
+            buffer.data[:end].view(f"u{width}")[index] = together
+            buffer.writes[:end].view(f"u{width}")[index] = 0x0101010101010101 & (1 << 8 * width) - 1
+            return
         if _store_new(buffer, offsets.reshape(-1), together, width):
             return
     for i, (number, at) in enumerate(zip(numbers, addresses, strict=True)):
         global_store(f, number, at, values[count * i : count * i + count], width)
+
+
+def _writable(f: Fiber, numbers: Sequence[int], buffer: Buffer, offsets: Array, size: int, width: int) -> bool:
+    """Whether stores to a buffer that may be read too may be done at once: where nothing has met them."""
+    warp, machine = f.warp, f.warp.machine
+    if buffer.address % width or machine.locations.at:
+        return False
+    if not machine.global_order.apart(warp, numbers, buffer, offsets, size, True):
+        return False
+    warp.accessing |= f.mask
+    return True
 
 
 def _store_new(buffer: Buffer, offsets: Array, values: Array, width: int) -> bool:
