@@ -247,7 +247,7 @@ def arch(name: str) -> Arch:
 
 
 #: Of each arch the GPU that predictions are for where nobody names one; of those without one the nearest.
-_DEVICES = {"sm_90a": H200, "sm_100a": B200, "sm_103a": B200, "sm_110a": B200}
+_DEVICES = {"sm_90a": H200, "sm_100a": B200, "sm_103a": B200, "sm_110a": B200, "sm_120a": B200}
 
 
 def device(name: str) -> Device:

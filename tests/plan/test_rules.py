@@ -337,6 +337,36 @@ CASES = [
         ],
         value("design.tile"),
     ),
+    Case(
+        "tensor_memory.cta_group",
+        at("design.cta_group", 1),
+        [({"design.cta_group": 2}, "1")],
+        number("design.cta_group"),
+    ),
+    Case(
+        "tensor_memory.stages",
+        at("design.accumulator_stages", "auto"),
+        [({"design.accumulator_stages": 1}, "auto"), ({"design.accumulator_stages": 2}, "auto")],
+        value("design.accumulator_stages"),
+    ),
+    Case(
+        "tensor_memory.epilogue",
+        at("design.epilogue_warps", "auto"),
+        [({"design.epilogue_warps": 4}, "auto")],
+        value("design.epilogue_warps"),
+    ),
+    Case(
+        "scheduler.kind",
+        at("design.scheduler", {"kind": "one_tile"}, {"kind": "persistent"}),
+        [({"design.scheduler": {"kind": "dynamic"}}, "persistent")],
+        lambda nearest: {"design.scheduler": {"kind": nearest}},
+    ),
+    Case(
+        "scheduler.snake",
+        at("design.scheduler", {"snake": False}),
+        [({"design.scheduler": {"snake": True}}, "false")],
+        lambda nearest: {"design.scheduler": {"snake": yaml.safe_load(nearest)}},
+    ),
 ]
 
 

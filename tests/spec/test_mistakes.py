@@ -22,7 +22,7 @@ CASES = [
     ("text for int or auto", {14: "  stages: autom"}, [(14, "design.stages", "autom", "auto, or a whole", "auto")]),
     ("negative stages", {14: "  stages: -3"}, [(14, "design.stages", "-3", "auto, or a whole number", "")]),
     ("scalar for mapping", {13: "  cluster: 2"}, [(13, "design.cluster", "2", "mapping with the keys m, n", "")]),
-    ("wrong enum", {6: "  arch: sm_90"}, [(6, "kernel.arch", "sm_90", "only sm_90a", "sm_90a")]),
+    ("wrong enum", {6: "  arch: sm_90"}, [(6, "kernel.arch", "sm_90", "one of sm_90a, sm_100a", "sm_90a")]),
     ("dtype alias", {9: "  d: {dtype: fp32, major: n}"}, [(9, "kernel.d.dtype", "fp32", "f16, bf16, f32", "f32")]),
     (
         "a is never f32",

@@ -49,8 +49,9 @@ def tensor_memory(body: Sequence[Statement], values: Values) -> dict[str, Any]:
         elif what == "commit":
             multicast = "multicast::cluster" in words
             mask = values.of(s.operands[1]).known if multicast else None
-            offset = values.of(s.operands[0]).shared_offset
-            census["commits"].append({"group": group, "offset": offset, "multicast": multicast, "mask": mask})
+            place = values.of(s.operands[0])
+            told = {"offset": place.shared_offset, "exact": not place.dynamic}
+            census["commits"].append({"group": group, **told, "multicast": multicast, "mask": mask})
         elif move:
             counts["moves"]["{}.{}.{}".format(*move.groups()) + (f".{move[4]}" if move[4] else "")] += 1
         elif what.startswith(("fence", "wait")):

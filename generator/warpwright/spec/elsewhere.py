@@ -28,7 +28,6 @@ _KEYS: Mapping[str, str] = {
 }
 
 _OLDER = "it is older than Hopper, whose TMA and asynchronous MMA every kernel here is made of"
-_NEWER = "no family is planned for it yet (the emulator executes sm_100a)"
 _OWN = "an operation of your own is one file: docs/epilogue.md"
 _MMA = "no MMA of that type is planned yet"
 _NOT_HERE = "this field has no such type"
@@ -54,8 +53,10 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
     "arch": {
         **dict.fromkeys(("sm_90", "sm90", "sm90a", "hopper", "h100", "h200", "h800", "gh200"), "sm_90a"),
         **dict.fromkeys(("sm_70", "sm_75", "sm_80", "sm80", "sm_86", "sm_89", "ampere", "a100", "ada"), _OLDER),
-        **dict.fromkeys(("sm_100", "sm_100a", "sm_100f", "sm100", "sm100a", "sm_103", "sm_103a", "sm_110a"), _NEWER),
-        **dict.fromkeys(("sm_120", "sm_120a", "sm120", "sm_121a", "blackwell", "b100", "b200", "gb200"), _NEWER),
+        **dict.fromkeys(("sm_100", "sm_100f", "sm100", "sm100a", "blackwell", "b100", "b200", "gb200"), "sm_100a"),
+        **dict.fromkeys(("sm_103", "sm103", "sm103a", "b300", "gb300", "blackwell_ultra"), "sm_103a"),
+        **dict.fromkeys(("sm_110", "sm110", "sm110a", "sm_101a", "thor"), "sm_110a"),
+        **dict.fromkeys(("sm_120", "sm120", "sm120a", "sm_121", "sm_121a", "rtx_5090"), "sm_120a"),
     },
     "epilogue": {
         "swish": "silu",

@@ -57,7 +57,7 @@ class Kernel(Frozen):
     """What is computed: D = epilogue(A B), accumulated in `accumulator`: i32 where A and B are i8, else f32."""
 
     family: Literal["gemm"] = "gemm"
-    arch: Literal["sm_90a"] = "sm_90a"
+    arch: Literal["sm_90a", "sm_100a", "sm_103a", "sm_110a", "sm_120a"] = "sm_90a"
     a: OperandA
     b: OperandB
     c: OperandC | None = None  # only for chains with a tile operand
@@ -100,9 +100,10 @@ class Registers(Frozen):
 class Scheduler(Frozen):
     """Which CTA computes which tile, and in what order."""
 
-    kind: Literal["persistent", "one_tile"] = "persistent"
+    kind: Literal["persistent", "dynamic", "one_tile"] = "persistent"  # dynamic: cluster launch control
     raster: Literal["m", "n"] = "m"  # the direction in which consecutive tiles walk
     group: Annotated[int, Field(ge=1)] = 8  # clusters that walk together, so that L2 is shared
+    snake: bool = False  # every second band is walked backwards
 
 
 class Design(Frozen):
@@ -112,7 +113,10 @@ class Design(Frozen):
     cluster: Cluster = Cluster()
     stages: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"
     producer_warps: Annotated[int, Field(ge=1)] = 1
-    consumer_warps: Annotated[int, Field(ge=1)] = 8
+    consumer_warps: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"
+    epilogue_warps: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"  # that drain tensor memory
+    cta_group: Literal[1, 2] = 1  # CTAs of one MMA; 2 is a pair along M
+    accumulator_stages: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"  # in tensor memory
     schedule: Literal["cooperative", "pingpong"] = "cooperative"
     registers: Registers | Literal["auto", "none"] = "auto"
     scheduler: Scheduler = Scheduler()

@@ -41,6 +41,10 @@ class Tiled(Protocol):
     @property
     def group(self) -> int: ...
 
+    @property
+    def snake(self) -> bool:
+        """Whether every second band is walked backwards across."""
+
 
 def ceil(a: int, b: int) -> int:
     """a / b, rounded up."""
@@ -66,7 +70,8 @@ def counted_as(d: Tiled) -> tuple[str, str]:
 def tile_of(d: Tiled, counts: tuple[int, int, int], number: int) -> tuple[int, int, int]:
     """Return the cluster's place (m, n, batch), in clusters, of tile `number` of the walk.
 
-    Clusters walk along the raster's mode in bands of `group`; the last band may be narrower.
+    Clusters walk along the raster's mode in bands of `group`; the last band may be narrower. With `snake` every second
+    band is walked backwards.
     """
     along, across = counts[:2] if d.raster == "m" else counts[1::-1]
     batch, within = divmod(number, along * across)
@@ -74,6 +79,8 @@ def tile_of(d: Tiled, counts: tuple[int, int, int], number: int) -> tuple[int, i
     width = min(d.group, along - band * d.group)
     far, near = divmod(within, width)
     walk = band * d.group + near
+    if d.snake and band % 2:
+        far = across - 1 - far
     return (walk, far, batch) if d.raster == "m" else (far, walk, batch)
 
 

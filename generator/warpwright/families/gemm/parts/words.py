@@ -37,9 +37,12 @@ def formula(chain: Sequence[Step]) -> str:
     return text
 
 
-def boxes(name: str, major: str, names: set[str]) -> dict[str, Any]:
-    """Return which box of A or B the producer asks for: a whole stage, or in a loop what it consists of."""
-    rows, tile, many = ("TILE_M", "m_tile", "A_BOXES") if name == "a" else ("TILE_N", "n_tile", "B_BOXES")
+def boxes(name: str, major: str, names: set[str], rows: str, tile: str) -> dict[str, Any]:
+    """Return which box of A or B the producer asks for: a whole stage, or in a loop what it consists of.
+
+    `rows` of a stage, and the number of the tile along them, as the source writes it.
+    """
+    many = f"{name.upper()}_BOXES"
     if many not in names:
         return {"looped": False, "shape": f"({rows}, TILE_K)", "index": f"{tile}, k_tile"}
     if major == "k":
@@ -47,6 +50,7 @@ def boxes(name: str, major: str, names: set[str]) -> dict[str, Any]:
             "looped": True, "shape": f"({rows}, TILE_K // {many})", "at": "(0, None, None)",
             "index": f"{tile}, k_tile * {many} + i",
         }  # fmt: skip
+    tile = f"({tile})" if " " in tile else tile
     return {
         "looped": True, "shape": f"({rows} // {many}, TILE_K)", "at": "(None, 0, None)",
         "index": f"{tile} * {many} + i, k_tile",

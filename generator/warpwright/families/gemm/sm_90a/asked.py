@@ -11,6 +11,10 @@ from warpwright.point import Point
 __all__ = ["Asked", "asked"]
 
 
+#: Of consumers, where nobody chooses.
+_USUAL_WARPS = 8
+
+
 class Asked(NamedTuple):
     """A point's choices; None and "auto" are left to the solver. Extents in elements."""
 
@@ -31,6 +35,7 @@ class Asked(NamedTuple):
     by_tma: bool  # D is stored by TMA
     epilogue_n: int | None
     epilogue_stages: int | None
+    design: models.Design  # as the file has it
 
     @property
     def walk(self) -> int:
@@ -55,7 +60,7 @@ def asked(point: Point) -> Asked:
         cluster.n,
         _number(design.stages),
         design.producer_warps,
-        design.consumer_warps,
+        _USUAL_WARPS if design.consumer_warps == "auto" else design.consumer_warps,
         design.schedule == "pingpong",
         registers if isinstance(registers, str) else (registers.producer, registers.consumer),
         scheduler.kind == "persistent",
@@ -64,6 +69,7 @@ def asked(point: Point) -> Asked:
         design.store == "tma",
         _number(design.epilogue_n),
         _number(design.epilogue_stages),
+        design,
     )
 
 

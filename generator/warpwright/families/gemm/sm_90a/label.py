@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-
-from warpwright.families.gemm.parts.computed import Computed
+from warpwright.families.gemm.parts.named import named
 from warpwright.families.gemm.sm_90a.solution import Solution
 
 __all__ = ["label"]
-
-_LONGEST_CHAIN = 36
 
 
 def label(s: Solution) -> str:
     """Return e.g. `f16-kkn-128x256x64-c2x1-s4-coop2`, with what differs from the usual appended."""
     a, _, o, w, r = s
-    head, chain = _computed(s.computed)
+    head, chain = named(s.computed)
     text = (
         f"{head}-{a.tile_m}x{a.tile_n}x{a.tile_k}-c{a.cluster_m}x{a.cluster_n}-s{r.stages}"
         f"-{'ping' if a.pingpong else 'coop'}{a.consumer_warps // 4}"
@@ -33,18 +29,3 @@ def label(s: Solution) -> str:
     if o.subtile_n != o.usual_n or o.subtile_stages != o.usual_stages:
         text += f"-e{o.subtile_n}x{o.subtile_stages}"
     return text + chain
-
-
-@functools.lru_cache(maxsize=1024)
-def _computed(c: Computed) -> tuple[str, str]:
-    """The label's beginning and end, which say what is computed."""
-    a, d = c.a.word, c.d.word
-    head = f"{a if a == d else f'{a}.{d}'}-{c.a.major}{c.b.major}{c.d.major}"
-    tail = ""
-    if c.steps:
-        chain = "+".join(step.op.name if step.dtype == "f32" else f"{step.op.name}.{step.dtype}" for step in c.steps)
-        # A label is part of file names and of a line in the kernel's head.
-        tail += f"-{chain if len(chain) <= _LONGEST_CHAIN else f'{len(c.steps)}ops'}"
-    if c.c is not None:
-        tail += f"-c.{c.c.dtype.name}.{c.c.major}"
-    return head, tail

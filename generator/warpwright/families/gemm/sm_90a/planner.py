@@ -18,6 +18,7 @@ from warpwright.families.gemm.sm_90a.label import label
 from warpwright.families.gemm.sm_90a.ring import buffers, size
 from warpwright.families.gemm.sm_90a.shapes import SHAPE
 from warpwright.families.gemm.sm_90a.solution import Solution, solve
+from warpwright.families.gemm.sm_90a.tiles import WARPS
 from warpwright.families.gemm.sm_90a.work import barriers, copies, mma, roles
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.plan.rule import Rule
@@ -73,6 +74,9 @@ def resolved(plan: Plan) -> Mapping[str, Any]:
     if design.consumer_registers is not None:
         registers = {"producer": design.producer_registers, "consumer": design.consumer_registers}
     return {
+        "design.consumer_warps": WARPS * design.consumers,
+        "design.epilogue_warps": WARPS * design.consumers,
+        "design.accumulator_stages": 1,
         "design.stages": design.stages,
         "design.registers": registers,
         "design.epilogue_n": design.subtile_n,

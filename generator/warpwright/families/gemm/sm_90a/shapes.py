@@ -5,10 +5,8 @@ A predicate returns None or (value, limit, nearest legal value). What must fit b
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from warpwright.archs import SM90A
-from warpwright.families.gemm.parts.chain import Step, chain_text
+from warpwright.families.gemm.parts.operand_rules import add_operand_rules
 from warpwright.families.gemm.sm_90a.solution import Solution
 from warpwright.plan.rule import Finding, RuleSet, nearest_of
 
@@ -71,6 +69,42 @@ def _(s: Solution) -> Finding:
     """pingpong needs CTAs that compute several tiles"""
     bad = s.asked.pingpong and not s.asked.persistent
     return ("one_tile", "persistent", "persistent") if bad else None
+
+
+# What Hopper does not have --------------------------------------------------------------------------------
+
+
+@SHAPE.add("tensor_memory.cta_group", "design.cta_group")
+def _(s: Solution) -> Finding:
+    """wgmma is of one CTA: pairs of CTAs share an MMA from sm_100a on"""
+    return None if s.asked.design.cta_group == 1 else (2, "1", 1)
+
+
+@SHAPE.add("tensor_memory.stages", "design.accumulator_stages")
+def _(s: Solution) -> Finding:
+    """accumulators lie in registers: sm_100a has stages of them in tensor memory"""
+    stages = s.asked.design.accumulator_stages
+    return None if stages == "auto" else (stages, "auto", "auto")
+
+
+@SHAPE.add("tensor_memory.epilogue", "design.epilogue_warps")
+def _(s: Solution) -> Finding:
+    """consumers have the accumulators in registers and are the epilogue: sm_100a has warps of its own for it"""
+    warps = s.asked.design.epilogue_warps
+    return None if warps == "auto" else (warps, "auto", "auto")
+
+
+@SHAPE.add("scheduler.kind", "design.scheduler.kind")
+def _(s: Solution) -> Finding:
+    """clusters take over the tiles of others that have not started, by cluster launch control, from sm_100a on"""
+    bad = s.asked.design.scheduler.kind == "dynamic"
+    return ("dynamic", "persistent or one_tile", "persistent") if bad else None
+
+
+@SHAPE.add("scheduler.snake", "design.scheduler.snake")
+def _(s: Solution) -> Finding:
+    """kernels for sm_90a walk every band in the same direction"""
+    return ("true", "false", "false") if s.asked.design.scheduler.snake else None
 
 
 # Tiles ---------------------------------------------------------------------------------------------------
@@ -156,35 +190,7 @@ def _(s: Solution) -> Finding:
 # Epilogue ------------------------------------------------------------------------------------------------
 
 
-@SHAPE.add("epilogue.operands", "kernel.epilogue")
-def _(s: Solution) -> Finding:
-    """a chain has one tile operand at most: there is one kernel.c"""
-    if len(s.computed.tile_operands) <= 1:
-        return None
-    kept: list[Step] = []
-    for step in s.computed.steps:
-        if not step.reads_tile or not any(other.reads_tile for other in kept):
-            kept.append(step)
-    return chain_text(s.computed.steps), "1 tile operand", chain_text(kept)
-
-
-@SHAPE.add("epilogue.operand", "kernel.c")
-def _(s: Solution) -> Finding:
-    """a chain with a tile operand needs kernel.c, and no other chain may give it"""
-    given, wanted = s.computed.c is not None, bool(s.computed.tile_operands)
-    if given == wanted:
-        return None
-    return ("given", "null, without a tile operand", "null") if given else ("null", "given", "{dtype: f16, major: n}")
-
-
-@SHAPE.add("epilogue.dtype", "kernel.epilogue")
-def _(s: Solution) -> Finding:
-    """an operation takes a dtype only for a vector operand; a tile operand has that of kernel.c, a scalar f32"""
-    wrong = [step for step in s.computed.steps if step.dtype != "f32" and not step.reads_vector]
-    if not wrong:
-        return None
-    legal = [replace(step, dtype="f32") if step in wrong else step for step in s.computed.steps]
-    return chain_text(s.computed.steps), f"no dtype for {', '.join(step.op.name for step in wrong)}", chain_text(legal)
+add_operand_rules(SHAPE)
 
 
 @SHAPE.add("epilogue.n", "design.epilogue_n")

@@ -54,7 +54,10 @@ def words(plan: Plan) -> dict[str, Any]:
         "contiguous": shared.listed([majors[name].upper() for name in matrices]),
         "layouts": [_layout(plan, name, majors[name]) for name in in_shared],
         "mapped": [shared.VIEWS[name] for name in in_shared],
-        "boxes": {name: shared.boxes(name, majors[name], names) for name in ("a", "b")},
+        "boxes": {
+            name: shared.boxes(name, majors[name], names, f"TILE_{mode}", f"{mode.lower()}_tile")
+            for name, mode in (("a", "M"), ("b", "N"))
+        },
         "majors": {name: "K" if majors[name] == "k" else "MN" for name in ("a", "b")},
         "buffers": [_buffer(buffer, _shapes(design)) for buffer in plan.main.buffers],
         "signature": bracketed(f"def {plan.entry}(", [*map(shared.parameter, plan.arguments), "stream"], "):"),
@@ -63,6 +66,12 @@ def words(plan: Plan) -> dict[str, Any]:
         "down": "SUBTILES_M" in names,
         "across": "SUBTILES_N" in names,
         "clustered": design.cluster_m * design.cluster_n > 1,
+        "dynamic": False,
+        "snake": False,
+        "shares": {"a": "CLUSTER_N" if design.cluster_n > 1 else "", "b": "CLUSTER_M" if design.cluster_m > 1 else ""},
+        "rows": {"a": "TILE_M", "b": "TILE_N"},
+        "load_group": "",
+        "storer": "consumer" if design.consumers > 1 else "",
         "pingpong": design.schedule == "pingpong",
         "reallocates": design.consumer_registers is not None,
         "store_atom": _matrix_copy("St", kernel["d"], design.subtile_n),

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from warpwright.device.problem import Case
-from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.gemm.workload.design import GemmDesign, TensorDesign
 from warpwright.families.gemm.workload.edges import Edge, edge_of
 from warpwright.families.products.problems import multiplication
 from warpwright.families.products.tiles import tile_of
@@ -33,7 +33,7 @@ _ALONG, _ACROSS, _BATCHES = 150, 41, 19
 
 def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[Case]:
     """Return the cases of a plan; `switches` are those of its `scalars` that turn a tile operand off."""
-    t: GemmDesign = plan.design
+    t: GemmDesign | TensorDesign = plan.design
     edge, problem = edge_of(plan), multiplication
     m, n, k = t.tile_m, t.tile_n, t.tile_k
     cluster = (m * t.cluster_m, n * t.cluster_n)
@@ -100,7 +100,7 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
     return cases
 
 
-def _walk(t: GemmDesign, edge: Edge) -> Case:
+def _walk(t: GemmDesign | TensorDesign, edge: Edge) -> Case:
     """A long walk over the raster, of which one cluster goes its own way, up to the very last tile.
 
     So many tiles that no counter of 16 bits holds their number, in many batches; many bands, the last one ragged; many
@@ -131,7 +131,7 @@ def _walk(t: GemmDesign, edge: Edge) -> Case:
     return Case(problem, clusters, 0, (2,), (last % clusters,))
 
 
-def _bands(t: GemmDesign) -> list[Case]:
+def _bands(t: GemmDesign | TensorDesign) -> list[Case]:
     """Bands of the raster of which the last one is whole, or lacks a single cluster; the walk has one of a few.
 
     Every cluster has one tile, and those at both ends of the last band are computed, and one across from its first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from warpwright.device.problem import Problem
-from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.gemm.workload.design import GemmDesign, TensorDesign
 from warpwright.families.gemm.workload.edges import edge_of
 from warpwright.families.products.tiles import ceil, count
 from warpwright.plan.types import Plan
@@ -15,7 +15,7 @@ __all__ = ["copied"]
 
 def copied(plan: Plan, problem: Problem) -> dict[str, int]:
     """Elements of each tensor that a kernel copies; boxes shared by several CTAs are counted once."""
-    d: GemmDesign = plan.design
+    d: GemmDesign | TensorDesign = plan.design
     depth = ceil(problem.extents["K"], d.tile_k) * d.tile_k
     ctas = count(d, problem.extents) * d.cluster_m * d.cluster_n
     found = {
@@ -29,7 +29,7 @@ def copied(plan: Plan, problem: Problem) -> dict[str, int]:
 
 def _stored(plan: Plan, problem: Problem) -> int:
     """Elements of the boxes of D that are stored: those that begin before the last whole 16 bytes of a row."""
-    d: GemmDesign = plan.design
+    d: GemmDesign | TensorDesign = plan.design
     extents, edge = problem.extents, edge_of(plan)
     covered = {
         "M": ceil(extents["M"], d.tile_m * d.cluster_m) * d.tile_m * d.cluster_m,

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warpwright.dtypes import dtype
-from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.gemm.workload.design import GemmDesign, TensorDesign
 from warpwright.plan.types import Plan
 
 __all__ = ["Edge", "edge_of"]
-
-_MMA_M = 64  # rows of a subtile
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,9 @@ class Edge:
 
 def edge_of(plan: Plan) -> Edge:
     """Return the edge of a plan's output."""
-    d: GemmDesign = plan.design
+    d: GemmDesign | TensorDesign = plan.design
     output = next(argument for argument in plan.arguments if argument.output)
     grain = output.alignment // dtype(output.dtype).bytes
     if output.contiguous == "M":
-        return Edge("M", d.tile_m, _MMA_M, grain, d.store == "tma")
+        return Edge("M", d.tile_m, d.subtile_m, grain, d.store == "tma")
     return Edge("N", d.tile_n, d.subtile_n, grain, d.store == "tma")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from warpwright.device.problem import Problem
 from warpwright.dtypes import dtype
-from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.gemm.workload.design import GemmDesign, TensorDesign
 from warpwright.families.products.tiles import ceil, count, counted_as, grid
 from warpwright.families.running import Launched, View
 from warpwright.plan.types import Plan
@@ -16,7 +16,7 @@ __all__ = ["launched"]
 
 def launched(plan: Plan, problem: Problem, clusters: int, scalars: Mapping[str, float]) -> Launched:
     """Return grid, extents and by-value parameters, in whole numbers of any size."""
-    d: GemmDesign = plan.design
+    d: GemmDesign | TensorDesign = plan.design
     m, n, k, batches = (problem.extents[mode] for mode in "MNKL")
     tiles, number = grid(d, problem.extents), count(d, problem.extents)
     depth = max(k, 1)  # nothing is loaded of an empty K, but a map has no empty extents

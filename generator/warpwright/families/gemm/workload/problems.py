@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from warpwright.device.problem import Problem
-from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.gemm.workload.design import GemmDesign, TensorDesign
 from warpwright.families.gemm.workload.edges import edge_of
 from warpwright.families.products import problems
 from warpwright.families.products.problems import multiplication as problem
@@ -16,7 +16,7 @@ __all__ = ["standard"]
 
 def standard(plan: Plan, switches: Iterable[str]) -> list[Problem]:
     """Return the standard problems, cheap ones first; `switches` are the scalars that turn a tile operand off."""
-    t: GemmDesign = plan.design
+    t: GemmDesign | TensorDesign = plan.design
     edge = edge_of(plan)
     m, n, k = t.tile_m, t.tile_n, t.tile_k
     ragged_m, ragged_n, _ = problems.ragged(t)

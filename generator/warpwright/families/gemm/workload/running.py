@@ -11,7 +11,7 @@ from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
 from warpwright.epilogue.reference import Chain
 from warpwright.families.gemm.workload import cases, copied, launch, operands, peer, problems, reference
-from warpwright.families.gemm.workload.design import GemmDesign
+from warpwright.families.gemm.workload.design import GemmDesign, TensorDesign
 from warpwright.families.products import far
 from warpwright.families.products.launch import huge
 from warpwright.families.products.reference import Product
@@ -28,7 +28,9 @@ _ALIGNED_BITS, _LIMIT = 128, 132
 class Gemm(Products):
     """Of GEMMs, and of families that stand on this one."""
 
-    designs: Mapping[str, type] = MappingProxyType({"sm_90a": GemmDesign})
+    designs: Mapping[str, type] = MappingProxyType(
+        {"sm_90a": GemmDesign, **dict.fromkeys(("sm_100a", "sm_103a", "sm_110a"), TensorDesign)}
+    )
 
     def problems(self, plan: Plan) -> list[Problem]:
         return [operands.whole(plan, each) for each in problems.standard(plan, Chain(plan).skips.values())]

@@ -49,6 +49,8 @@ def words(plan: Plan) -> dict[str, Any]:
         "design": {**asdict(design), "persistent": True, "cluster_m": 1, "cluster_n": 1},
         "names": {constant.name for constant in plan.constants},
         "clustered": False,
+        "dynamic": False,
+        "snake": False,
         "specialised": specialised,
         "bias": bias,
         "relu": kernel["activation"] == "relu",

@@ -44,7 +44,7 @@ class SgemmDesign:
         return self.warps_n * self.lanes_n * self.thread_n
 
     #: A CTA is by itself, and goes from tile to tile.
-    cluster_m, cluster_n, persistent = 1, 1, True
+    cluster_m, cluster_n, persistent, snake = 1, 1, True, False
 
     @property
     def specialised(self) -> bool:

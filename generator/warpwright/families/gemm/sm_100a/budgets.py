@@ -1,0 +1,55 @@
+"""What a gemm for sm_100a must fit into: stages, shared memory, tensor memory; `warpwright rules` prints them.
+
+These rules read derived numbers, which make sense only where every rule of `shapes` holds.
+"""
+
+from __future__ import annotations
+
+from warpwright.families.gemm.sm_100a.ring import size
+from warpwright.families.gemm.sm_100a.solution import Solution
+from warpwright.plan.rule import Advice, Finding, RuleSet
+
+__all__ = ["BUDGET"]
+
+BUDGET: RuleSet[Solution] = RuleSet()
+
+
+@BUDGET.add("stages", "design.stages")
+def _(s: Solution) -> Finding:
+    """a ring needs two stages to overlap loading and computing"""
+    stages = s.ring.stages
+    return (stages, ">= 2", 2 if s.ring.fitting >= 2 else Advice("a smaller tile")) if stages < 2 else None
+
+
+@BUDGET.add("shared_memory", "design.stages")
+def _(s: Solution) -> Finding:
+    """the ring, the epilogue buffers and the barriers fit the shared memory of one CTA"""
+    fitting, stages, most = s.ring.fitting, s.ring.stages, s.asked.arch.shared_bytes
+    if stages <= fitting:
+        return None
+    fits = fitting if fitting >= 2 else Advice("a smaller tile")
+    return f"{stages} ({size(s.buffers)} B)", f"{most} B", fits
+
+
+@BUDGET.add("tensor_memory", "design.accumulator_stages")
+def _(s: Solution) -> Finding:
+    """accumulators, tile.n columns of each consumer and stage, fit the 512 columns of tensor memory"""
+    t, most = s.accumulators, s.asked.arch.tensor_columns
+    if t.used <= most:
+        return None
+    fitting = most // (t.consumers * s.asked.tile_n)
+    return f"{t.stages} ({t.used} columns)", f"{most} columns", fitting or Advice("a smaller tile.n")
+
+
+@BUDGET.add("tensor_memory.stages", "design.accumulator_stages")
+def _(s: Solution) -> Finding:
+    """one or two accumulators of each consumer: a third would wait like the second"""
+    stages = s.accumulators.stages
+    return None if stages in (1, 2) else (stages, "1 or 2", min(max(stages, 1), 2))
+
+
+@BUDGET.add("tensor_memory.one_tile", "design.accumulator_stages")
+def _(s: Solution) -> Finding:
+    """a CTA that computes one tile has no other one whose MMAs a second accumulator could take"""
+    bad = s.asked.scheduler == "one_tile" and s.accumulators.stages > 1
+    return (s.accumulators.stages, "1", 1) if bad else None

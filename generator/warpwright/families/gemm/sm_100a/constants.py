@@ -1,0 +1,245 @@
+"""The constants block of a rendered gemm: every number as a person would write it, with what it is."""
+
+from __future__ import annotations
+
+from warpwright.archs import TMA_STRIDES
+from warpwright.families.gemm.parts.boxes import ALIGNMENT
+from warpwright.families.gemm.parts.limits import largest_extents, most_tiles
+from warpwright.families.gemm.sm_100a.instruction import depth
+from warpwright.families.gemm.sm_100a.ring import RESPONSE_BYTES, TILE_STAGES
+from warpwright.families.gemm.sm_100a.solution import Solution
+from warpwright.families.gemm.sm_100a.tiles import LANES, MMA_M, WARPGROUP, WARPS
+from warpwright.families.gemm.sm_100a.work import EPILOGUE_BARRIER_ID, readers
+from warpwright.plan.types import Constant
+
+__all__ = ["constants"]
+
+
+def constants(s: Solution) -> tuple[Constant, ...]:
+    """Return the constants in the order in which a reader needs them; a count of one has no name."""
+    parts = _machine, _tile, _warps, _subtiles, _stages, _multicast, _tensor, _edge, _largest
+    return tuple(constant for part in parts for constant in part(s))
+
+
+def _machine(s: Solution) -> list[Constant]:
+    return [
+        Constant("LANES", LANES, "threads of a warp"),
+        Constant("WARPS_PER_WARPGROUP", WARPS, "a quarter of tensor memory's lanes each"),
+        Constant("WARPGROUP", WARPGROUP, "threads", "WARPS_PER_WARPGROUP * LANES"),
+        Constant("MMA_M", MMA_M, "rows of one MMA in a CTA, and of an epilogue subtile: lanes of tensor memory"),
+        Constant("MMA_K", depth(s.asked, s.computed), "depth of one MMA"),
+        Constant("SMEM_ALIGNMENT", ALIGNMENT, "bytes: where the pattern of the widest swizzle begins anew"),
+        Constant("TMA_ALIGNMENT", s.asked.arch.tma_alignment, "bytes: strides of tensors are multiples of it"),
+        Constant("MAX_STRIDE", TMA_STRIDES, "bytes: TMA takes strides of tensors below it", "2**40"),
+    ]
+
+
+def _tile(s: Solution) -> list[Constant]:
+    a = s.asked
+    pair = a.cta_group == 2
+    rank = "; rank = m + CLUSTER_M * n" if a.cluster_n > 1 else ""
+    found = [
+        Constant("TILE_M", a.tile_m, "rows of D per CTA tile"),
+        Constant("TILE_N", a.tile_n, "columns of D per CTA tile"),
+        Constant("TILE_K", a.tile_k, "depth of one stage"),
+    ]
+    if pair:
+        found += [
+            Constant("CTA_GROUP", 2, "CTAs of one MMA: a pair, whose leader is the CTA of even rank"),
+            Constant("PAIR_M", 2 * MMA_M, "rows of one MMA in both CTAs", "CTA_GROUP * MMA_M"),
+            Constant("LOAD_N", s.ring.rows_b, "columns of B that a CTA loads; its peer loads the others",
+                     "TILE_N // CTA_GROUP"),
+        ]  # fmt: skip
+    if a.cluster_m > 1:
+        what = "CTAs along M: a pair" if pair and a.cluster_m == 2 else "CTAs along M: they share tiles of B"
+        found.append(Constant("CLUSTER_M", a.cluster_m, what + rank))
+    if a.cluster_n > 1:
+        found.append(
+            Constant(
+                "CLUSTER_N", a.cluster_n, "CTAs along N: they share tiles of A" + ("" if a.cluster_m > 1 else rank)
+            )
+        )
+    if a.group > 1:
+        found.append(Constant("GROUP", a.group, "clusters of one band of the raster, which share A and B in L2"))
+    if a.tile_k // depth(a, s.computed) > 1:
+        found.append(Constant("K_BLOCKS", a.tile_k // depth(a, s.computed), "MMAs along one stage", "TILE_K // MMA_K"))
+    return found
+
+
+def _warps(s: Solution) -> list[Constant]:
+    t, w = s.accumulators, s.warps
+    found = []
+    groups = "WARPGROUPS" if t.warpgroups > 1 else ""
+    if groups:
+        found.append(Constant("WARPGROUPS", t.warpgroups, "of the epilogue"))
+    first = _times("WARPS_PER_WARPGROUP", groups)
+    last, count = "CONSUMER_WARP", "1"
+    found.append(Constant("CONSUMER_WARP", w.consumer, "issues MMAs; before it are the epilogue's", first))
+    if t.consumers > 1:
+        count = "CONSUMERS"
+        found.append(Constant("CONSUMERS", t.consumers, "warps that issue MMAs, of MMA_M rows each; they share B"))
+    for name, number, note in (
+        ("PRODUCER_WARP", w.producer, "loads A and B"),
+        ("C_LOADER_WARP", w.c_loader, "loads subtiles of C"),
+        ("SCHEDULER_WARP", w.scheduler, "asks for the next tile"),
+    ):
+        if number is not None:
+            found.append(Constant(name, number, note, f"{last} + {count}"))
+            last, count = name, "1"
+    found.append(Constant("THREADS", w.threads, "of one CTA", f"LANES * ({last} + 1)"))
+    return found
+
+
+def _stages(s: Solution) -> list[Constant]:
+    a, t, o, _, r, _ = s
+    pair = a.cta_group == 2
+    most = "the most that fit" if r.stages == r.fitting else f"of {r.fitting} that fit"
+    columns = "LOAD_N" if pair else "TILE_N"
+    found = [
+        Constant("AB_BYTES", s.computed.a.bytes, "of an element of A or B"),
+        Constant("STAGES", r.stages, f"of the ring of A and B, {most}"),
+    ]
+    expression = f"(TILE_M + {columns}) * TILE_K * AB_BYTES"
+    note = "of A and B in one stage, of both CTAs" if pair else "of A and B in one stage"
+    found.append(
+        Constant("STAGE_BYTES", a.cta_group * r.stage_bytes, note, f"CTA_GROUP * {expression}" if pair else expression)
+    )
+    for name, boxes in (("A", r.a), ("B", r.b)):
+        if boxes.looped:
+            found.append(Constant(f"{name}_BOXES", boxes.number, f"TMA boxes of {name} in one stage"))
+    if s.computed.read:
+        groups = "WARPGROUPS" if t.warpgroups > 1 else ""
+        stage = MMA_M * o.subtile_n * s.computed.read.bytes * t.warpgroups
+        found += [
+            Constant("C_BYTES", s.computed.read.bytes, "of an element of C"),
+            Constant("C_STAGES", o.c_stages, "of the ring of C subtiles"),
+            Constant("C_STAGE_BYTES", stage, "of C in one stage", _times("MMA_M * SUBTILE_N * C_BYTES", groups)),
+            Constant("C_EMPTY_ARRIVALS", WARPS * t.warpgroups, "epilogue warps that read a stage",
+                     _times("WARPS_PER_WARPGROUP", groups)),
+        ]  # fmt: skip
+    if a.scheduler == "dynamic":
+        groups = _times(*(f"CLUSTER_{x}" for x, n in (("M", a.cluster_m // a.cta_group), ("N", a.cluster_n)) if n > 1))
+        each = "THREADS // LANES"
+        if pair:
+            each = f"CTA_GROUP * {each} - {'CONSUMERS' if t.consumers > 1 else '1'}"
+            groups = groups.replace("CLUSTER_M", "(CLUSTER_M // CTA_GROUP)")
+        taken = f"{f'({each})' if pair and groups else each}{groups and f' * {groups}'}"
+        found += [
+            Constant("TILE_STAGES", TILE_STAGES, "of the ring of tiles that are handed out"),
+            Constant("RESPONSE_BYTES", RESPONSE_BYTES, "of an answer of cluster launch control"),
+            Constant("TAKEN_ARRIVALS", readers(s), "warps of the cluster that read it", taken),
+        ]  # fmt: skip
+    return found
+
+
+def _multicast(s: Solution) -> list[Constant]:
+    """Which CTAs share what: bits are ranks in the cluster, beginning at the first one of its row or column."""
+    a = s.asked
+    pair, pairs, found = a.cta_group == 2, a.cluster_m // a.cta_group, list[Constant]()
+    consumers = "CONSUMERS" if s.accumulators.consumers > 1 else ""
+    along = ["CLUSTER_M // CTA_GROUP" if pair else "CLUSTER_M"] * (pairs > 1)
+    sharing = [*along, *["CLUSTER_N"] * (a.cluster_n > 1)]
+    groups = f"{' + '.join(sharing)} - 1" if len(sharing) > 1 else "".join(sharing)
+    if consumers and " " in groups:
+        groups = f"({groups})"
+    who = "consumers that read a stage" + (f", of every {'pair' if pair else 'CTA'} that shares it" if groups else "")
+    arrivals = s.accumulators.consumers * s.sharing
+    found.append(Constant("CONSUMED_ARRIVALS", arrivals, who, _times(consumers, groups)))
+    if a.cluster_n > 1:
+        mask = sum(1 << a.cluster_m * n for n in range(a.cluster_n))
+        bits = "sum(1 << CLUSTER_M * n for n in range(CLUSTER_N))" if a.cluster_m > 1 else "(1 << CLUSTER_N) - 1"
+        found.append(Constant("A_MULTICAST", mask, f"0b{mask:b}: CTAs that share A", bits))
+    if pairs > 1:
+        step = a.cta_group
+        mask = sum(1 << step * m for m in range(pairs))
+        bits = (
+            "sum(1 << CTA_GROUP * pair for pair in range(CLUSTER_M // CTA_GROUP))"
+            if step == 2
+            else "(1 << CLUSTER_M) - 1"
+        )
+        note = "CTAs of even rank, that share half of B" if step == 2 else "CTAs that share B"
+        found.append(Constant("B_MULTICAST", mask, f"0b{mask:b}: {note}", bits))
+    if a.cta_group == 2:
+        found.append(Constant("PAIR", 3, "0b11: both CTAs", "(1 << CTA_GROUP) - 1"))
+    if pairs > 1:
+        found.append(Constant("COLUMN", (1 << a.cluster_m) - 1, "CTAs of one n of the cluster", "(1 << CLUSTER_M) - 1"))
+    return found
+
+
+def _tensor(s: Solution) -> list[Constant]:
+    a, t = s.asked, s.accumulators
+    consumers, stages = "CONSUMERS" if t.consumers > 1 else "", "ACCUMULATORS" if t.stages > 1 else ""
+    found = []
+    if stages:
+        found.append(Constant("ACCUMULATORS", t.stages, "of a consumer: one is filled while the other is drained"))
+    exact = _times(stages, consumers, "TILE_N")
+    if t.used == t.columns:
+        found.append(Constant("TENSOR_COLUMNS", t.columns, "of tensor memory, for the accumulators", exact))
+    else:
+        note = f"of tensor memory: the power of two that holds {t.used} of accumulators"
+        found.append(Constant("TENSOR_COLUMNS", t.columns, note))
+    arrivals = WARPS * t.across * a.cta_group
+    groups = "WARPGROUPS" if t.across > 1 else ""
+    who = "epilogue warps that read an accumulator" + (", of both CTAs" if a.cta_group == 2 else "")
+    found.append(
+        Constant("DRAINED_ARRIVALS", arrivals, who,
+                 _times("CTA_GROUP" if a.cta_group == 2 else "", "WARPS_PER_WARPGROUP", groups))
+    )  # fmt: skip
+    return found
+
+
+def _subtiles(s: Solution) -> list[Constant]:
+    a, t, o = s.asked, s.accumulators, s.output
+    found = [Constant("SUBTILE_N", o.subtile_n, "columns of an epilogue subtile")]
+    if t.across > 1:
+        found += [
+            Constant("DRAIN_N", a.tile_n // t.across, "columns that a warpgroup drains", "TILE_N // WARPGROUPS"),
+            Constant("TILE_SUBTILES", a.tile_n // o.subtile_n, "of one tile, along N", "TILE_N // SUBTILE_N"),
+        ]
+    if o.subtiles > 1:
+        columns = "DRAIN_N" if t.across > 1 else "TILE_N"
+        found.append(Constant("SUBTILES_N", o.subtiles, "of one warpgroup and tile", f"{columns} // SUBTILE_N"))
+    if o.subtile_stages > 1:
+        found.append(Constant("SUBTILE_STAGES", o.subtile_stages, "buffers per warpgroup through which D leaves"))
+    return found
+
+
+def _edge(s: Solution) -> list[Constant]:
+    """The end of D along its contiguous mode, where fewer elements are left than TMA stores."""
+    o, c, t = s.output, s.computed, s.accumulators
+    if not o.subtile_stages:
+        return []
+    alignment = s.asked.arch.tma_alignment // c.d.bytes
+    lines, name, what = (MMA_M, "MMA_M", "row") if c.d.major == "n" else (o.subtile_n, "SUBTILE_N", "column")
+    width = WARPGROUP // lines
+    steps = -(-alignment // width)
+    found = [
+        Constant("D_BYTES", c.d.bytes, "of an element of D"),
+        Constant("D_ALIGNMENT", alignment, "in elements", "TMA_ALIGNMENT // D_BYTES"),
+    ]
+    if steps > 1:
+        found += [
+            Constant("EDGE_WIDTH", width, f"threads for each of a subtile's {what}s", f"WARPGROUP // {name}"),
+            Constant("EDGE_STEPS", steps, "that store an edge", "-(-D_ALIGNMENT // EDGE_WIDTH)"),
+        ]
+    note = "+ warpgroup; 0 is sync_threads" if t.warpgroups > 1 else "0 is sync_threads"
+    return [*found, Constant("EPILOGUE_BARRIER_ID", EPILOGUE_BARRIER_ID, note)]
+
+
+def _largest(s: Solution) -> list[Constant]:
+    """What 32 bits count; the checked call names the limit, the function's launch fails beyond it."""
+    a = s.asked
+    divisor = max(a.walk, a.cluster_m)
+    beyond, last = ", and a step of the walk beyond" if a.walk > 1 else "", "2**31 - 1"
+    note = f"cluster tiles that 32 bits count{beyond}"
+    found = [Constant("MAX_TILES", most_tiles(a), note, f"({last}) // {divisor}" if divisor > 1 else last)]
+    for mode, most in largest_extents(a).items():
+        clustered = (a.cluster_m if mode == "M" else a.cluster_n) > 1
+        unit = f"(TILE_{mode} * CLUSTER_{mode})" if clustered else f"TILE_{mode}"
+        found.append(Constant(f"MAX_{mode}", most, "of whole tiles", f"({last}) // {unit} * {unit}"))
+    return found
+
+
+def _times(*factors: str) -> str:
+    """A product of what is not 1, written out."""
+    return " * ".join(factor for factor in factors if factor) or "1"

@@ -1,0 +1,195 @@
+"""Which shapes a gemm for sm_100a may have. `warpwright rules` prints the list.
+
+A predicate returns None or (value, limit, nearest legal value). What must fit beside each other is in `budgets`.
+"""
+
+from __future__ import annotations
+
+from warpwright.families.gemm.parts.operand_rules import add_operand_rules
+from warpwright.families.gemm.sm_100a.instruction import KINDS, depth
+from warpwright.families.gemm.sm_100a.solution import Solution
+from warpwright.families.gemm.sm_100a.tiles import MMA_M, WARPS
+from warpwright.plan.rule import Finding, RuleSet, nearest_of
+
+__all__ = ["SHAPE"]
+
+SHAPE: RuleSet[Solution] = RuleSet()
+
+_SUBTILES = (8, 16, 32, 64)  # columns
+_MAX_GROUP = 1024
+
+
+@SHAPE.add("arch", "kernel.arch")
+def _(s: Solution) -> Finding:
+    """kernels of Blackwell keep their sums in tensor memory, which sm_100a, sm_103a and sm_110a have"""
+    name, arch = s.asked.named, s.asked.arch.name
+    return None if name == arch else (name, "an arch with tensor memory (its tensor cores are those of mma.sync)", arch)
+
+
+# Operands -------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("operand.dtype", "kernel.a.dtype")
+def _(s: Solution) -> Finding:
+    """kernels for sm_100a multiply f16 or bf16"""
+    word, legal = s.computed.a.word, list(KINDS)
+    return None if word in legal else (word, " or ".join(legal), legal[0])
+
+
+@SHAPE.add("operand.pair", "kernel.b.dtype")
+def _(s: Solution) -> Finding:
+    """one MMA multiplies A and B of one dtype"""
+    a, b = s.computed.a.word, s.computed.b.word
+    return None if a == b else (b, f"that of A, {a}", a)
+
+
+# Warps ---------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("warps.consumer", "design.consumer_warps")
+def _(s: Solution) -> Finding:
+    """one warp issues the MMAs of 128 rows (lanes of tensor memory): two of them share B where tile.m is 256"""
+    warps, own = s.asked.consumer_warps, s.accumulators.consumers
+    return None if warps in (None, own) else (warps, f"{own}, of tile.m = {s.asked.tile_m}", own)
+
+
+@SHAPE.add("warps.producer", "design.producer_warps")
+def _(s: Solution) -> Finding:
+    """one warp issues the TMA loads of a CTA: copies run by themselves, and a second one would only wait"""
+    warps = s.asked.design.producer_warps
+    return None if warps == 1 else (warps, "1", 1)
+
+
+@SHAPE.add("warps.epilogue", "design.epilogue_warps")
+def _(s: Solution) -> Finding:
+    """whole warpgroups drain tensor memory, a quarter of its lanes each warp: one per consumer, or two side by side"""
+    warps = s.asked.epilogue_warps
+    legal = (WARPS, 2 * WARPS) if s.accumulators.consumers == 1 else (WARPS * s.accumulators.consumers,)
+    return None if warps is None or warps in legal else (warps, " or ".join(map(str, legal)), nearest_of(warps, legal))
+
+
+@SHAPE.add("schedule.pingpong", "design.schedule")
+def _(s: Solution) -> Finding:
+    """two accumulator stages overlap a tile's epilogue with the next one's MMAs: no consumers take turns"""
+    return None if s.asked.design.schedule == "cooperative" else ("pingpong", "cooperative", "cooperative")
+
+
+@SHAPE.add("registers.split", "design.registers")
+def _(s: Solution) -> Finding:
+    """no warp holds accumulators, so none gives registers to another: each has at entry what it needs"""
+    registers = s.asked.design.registers
+    return (
+        None if isinstance(registers, str) else (f"{registers.producer}/{registers.consumer}", "auto or none", "auto")
+    )
+
+
+# Tiles ---------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("tile.m", "design.tile.m")
+def _(s: Solution) -> Finding:
+    """a consumer's MMA has 128 rows in each CTA, a lane of tensor memory each; two consumers have 256"""
+    m, legal = s.asked.tile_m, (MMA_M, 2 * MMA_M)
+    return None if m in legal else (m, "128 or 256", nearest_of(m, legal))
+
+
+@SHAPE.add("tile.n", "design.tile.n")
+def _(s: Solution) -> Finding:
+    """tcgen05.mma takes N up to 256: of M = 128 in steps of 16, of a pair in steps of 32"""
+    n, step = s.asked.tile_n, 16 * s.asked.cta_group
+    legal = range(step, 257, step)
+    return None if n in legal else (n, f"a multiple of {step} up to 256", nearest_of(n, legal))
+
+
+@SHAPE.add("tile.k", "design.tile.k")
+def _(s: Solution) -> Finding:
+    """a stage is a whole number of MMA depths: 32 bytes of K; TMA boxes hold 256 elements"""
+    k, step = s.asked.tile_k, depth(s.asked, s.computed)
+    legal = range(step, s.asked.arch.tma_box + 1, step)
+    return None if k in legal else (k, f"a multiple of {step} up to {s.asked.arch.tma_box}", nearest_of(k, legal))
+
+
+# Tile schedule --------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("scheduler.group", "design.scheduler.group")
+def _(s: Solution) -> Finding:
+    """a band is at most 1024 clusters wide: no L2 holds more"""
+    group = s.asked.group
+    return None if group <= _MAX_GROUP else (group, _MAX_GROUP, _MAX_GROUP)
+
+
+# Clusters ------------------------------------------------------------------------------------------------
+
+
+@SHAPE.add("cluster.m", "design.cluster.m")
+def _(s: Solution) -> Finding:
+    """cluster extents are powers of two; a pair is two CTAs along M"""
+    m, legal = s.asked.cluster_m, (1, 2, 4, 8)[s.asked.cta_group - 1 :]
+    return None if m in legal else (m, f"{', '.join(map(str, legal[:-1]))} or 8", nearest_of(m, legal))
+
+
+@SHAPE.add("cluster.n", "design.cluster.n")
+def _(s: Solution) -> Finding:
+    """cluster extents are powers of two"""
+    n, legal = s.asked.cluster_n, (1, 2, 4, 8)
+    return None if n in legal else (n, "1, 2, 4 or 8", nearest_of(n, legal))
+
+
+@SHAPE.add("cluster.size", "design.cluster")
+def _(s: Solution) -> Finding:
+    """clusters hold at most 8 CTAs, which is what every device can place"""
+    m, n, most = s.asked.cluster_m, s.asked.cluster_n, s.asked.arch.max_cluster
+    return None if m * n <= most else (f"{m}x{n}", f"{most} CTAs", f"{{m: {min(m, 4)}, n: 2}}")
+
+
+def _multicast(peers: int, rows: int, depth: int, major: str) -> Finding:
+    # Multicast divides the extent that is not contiguous.
+    extent = rows if major == "k" else depth
+    if peers <= 1 or extent % (8 * peers) == 0:
+        return None
+    legal = [n for n in (1, 2, 4) if extent % (8 * n) == 0]
+    return peers, f"{extent} / {peers} a multiple of 8", nearest_of(peers, legal)
+
+
+@SHAPE.add("multicast.a", "design.cluster.n")
+def _(s: Solution) -> Finding:
+    """each CTA of a cluster row loads a share of A that is a multiple of 8 rows (one swizzle pattern)"""
+    return _multicast(s.asked.cluster_n, s.asked.tile_m, s.asked.tile_k, s.computed.a.major)
+
+
+@SHAPE.add("multicast.b", "design.cluster.m")
+def _(s: Solution) -> Finding:
+    """each CTA of a cluster column loads a share of B that is a multiple of 8 rows (one swizzle pattern)"""
+    a = s.asked
+    found = _multicast(a.cluster_m // a.cta_group, s.ring.rows_b, a.tile_k, s.computed.b.major)
+    return found and (a.cluster_m, found[1], a.cta_group)
+
+
+# Epilogue ------------------------------------------------------------------------------------------------
+
+add_operand_rules(SHAPE)
+
+
+@SHAPE.add("epilogue.n", "design.epilogue_n")
+def _(s: Solution) -> Finding:
+    """a subtile is 8, 16, 32 or 64 columns and divides what a warpgroup drains: tile.n, or half of it beside another"""
+    n, columns = s.output.subtile_n, s.asked.tile_n // s.accumulators.across
+    if n in _SUBTILES and columns % n == 0:
+        return None
+    legal = [n for n in _SUBTILES if columns % n == 0]
+    return n, " or ".join(map(str, legal)) or f"no subtile of {columns} columns", nearest_of(n, legal)
+
+
+@SHAPE.add("epilogue.stages", "design.epilogue_stages")
+def _(s: Solution) -> Finding:
+    """stores go through 1 to 8 buffers per warpgroup, a divisor of its subtiles; the direct path has none"""
+    stages, subtiles = s.asked.epilogue_stages, s.output.subtiles
+    if stages is None:
+        return None
+    if not s.asked.by_tma:
+        return stages, "auto", "auto"
+    if 1 <= stages <= 8 and subtiles % stages == 0:
+        return None
+    legal = [n for n in range(1, 9) if subtiles % n == 0]
+    return stages, f"a divisor of {subtiles} up to 8", nearest_of(stages, legal)

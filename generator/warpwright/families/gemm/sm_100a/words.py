@@ -1,0 +1,151 @@
+"""The words of the gemm template for sm_100a: plan values in the DSL's spelling. No numbers are made here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from warpwright.dtypes import dtype
+from warpwright.families.gemm.parts import words as shared
+from warpwright.families.gemm.parts.chain import steps
+from warpwright.families.gemm.sm_100a import places
+from warpwright.families.gemm.workload.design import TensorDesign
+from warpwright.plan.source import bracketed
+from warpwright.plan.types import Buffer, Plan
+
+__all__ = ["words"]
+
+
+def words(plan: Plan) -> dict[str, Any]:
+    """Return what the template needs beside the plan itself."""
+    kernel, design = plan.kernel, plan.design
+    assert isinstance(design, TensorDesign)
+    chain = steps(tuple((step["op"], step["dtype"]) for step in kernel["epilogue"]))
+    operands = [operand for step in chain for operand in step.arguments]
+    c_argument = next((name for operand, name in operands if operand.kind == "tile"), "")
+    matrices = ("a", "b", "c", "d") if c_argument else ("a", "b", "d")
+    majors = {name: kernel[name]["major"] for name in matrices}
+    by_tma = design.store == "tma"
+    in_shared = [name for name in matrices if name != "d" or by_tma]
+    names = {constant.name for constant in plan.constants}
+    passed = shared.kernel_arguments(design, chain, in_shared, ())
+    pair = design.cta_group == 2
+    rows = {"a": "TILE_M", "b": "LOAD_N" if pair else "TILE_N"}
+    tiles = {"a": "m_tile", "b": "n_tile * CTA_GROUP + in_pair" if pair else "n_tile"}
+    return {
+        "title": f"GEMM for {plan.arch}: {kernel['a']['dtype']} in, f32 accumulate, {kernel['d']['dtype']} out.",
+        "formula": f"D = {shared.formula(chain)}",
+        "design": design,
+        "names": names,
+        "types": {name: dtype(kernel[name]["dtype"]) for name in matrices},
+        "dsl_types": _dsl_types(plan),
+        "has_c": bool(c_argument),
+        "c_argument": c_argument,
+        "c_guard": next((guard for step in chain if (guard := shared.guard(step))), ""),
+        "steps": [shared.step(step) for step in chain],
+        "has_vectors": any(operand.kind.startswith("vector") for operand, _ in operands),
+        "has_vectors_m": any(operand.kind == "vector_m" for operand, _ in operands),
+        "stores_by_tma": by_tma,
+        "slots_are_reused": design.scheduler != "one_tile" or "SUBTILES_N" in names,
+        "edge": {**shared.edge(majors["d"]), **({"tile": "MMA_M"} if majors["d"] == "m" else {})},
+        "contiguous": shared.listed([majors[name].upper() for name in matrices]),
+        "layouts": [_layout(plan, name, majors[name]) for name in in_shared],
+        "mapped": [shared.VIEWS[name] for name in in_shared],
+        "rows": rows,
+        "boxes": {x: shared.boxes(x, majors[x], names, rows[x], tiles[x]) for x in ("a", "b")},
+        "majors": {name: "K" if majors[name] == "k" else "MN" for name in ("a", "b")},
+        "buffers": [_buffer(buffer, design) for buffer in plan.main.buffers if buffer.space == "shared"],
+        "signature": bracketed(f"def {plan.entry}(", [*map(shared.parameter, plan.arguments), "stream"], "):"),
+        "launched": bracketed(f"{plan.main.name}(", [value for value, _, _ in passed], ")", 8, ".launch("),
+        "kernel_signature": bracketed(f"def {plan.main.name}(", [f"{name}: {kind}" for _, name, kind in passed], "):"),
+        "across": "SUBTILES_N" in names,
+        "clustered": design.cluster_m * design.cluster_n > 1,
+        "dynamic": design.scheduler == "dynamic",
+        "snake": design.snake,
+        "reallocates": False,
+        "pair": pair,
+        "is_two": ", is_two_cta=True" if pair else "",
+        "load_group": "CtaGroup.TWO" if pair else "",
+        "storer": "warpgroup" if design.warpgroups > 1 else "",
+        "mma_op": _mma_op(plan),
+        "mma_rows": "PAIR_M" if pair else "MMA_M",
+        "store_atom": _copy_atom(kernel["d"], design.subtile_n),
+        "load_atom": _copy_atom(kernel["c"], design.subtile_n) if c_argument else "",
+        **places.shared_by(design),
+        **places.of_accumulators(design),
+        **places.of_subtiles(design, names),
+    }
+
+
+def _dsl_types(plan: Plan) -> list[str]:
+    used = {plan.kernel["d"]["dtype"], *(buffer.dtype for buffer in plan.main.buffers)}
+    dynamic = {"Int128"} if plan.design.scheduler == "dynamic" else set()
+    return sorted({dtype(name).dsl for name in used} | {"Float32", "Int32", "Int64"} | dynamic)
+
+
+def _shapes(design: TensorDesign) -> dict[str, tuple[str, ...]]:
+    """Return the shape of each tensor in shared memory, as the source writes it."""
+    groups = ["WARPGROUPS"] * (design.warpgroups > 1)
+    return {
+        "a": ("TILE_M", "TILE_K", "STAGES"),
+        "b": ("LOAD_N" if design.cta_group == 2 else "TILE_N", "TILE_K", "STAGES"),
+        "c": ("MMA_M", "SUBTILE_N", " * ".join(["C_STAGES", *groups])),
+        "d": ("MMA_M", "SUBTILE_N", " * ".join(["SUBTILE_STAGES"] * (design.subtile_stages > 1) + groups) or "1"),
+    }
+
+
+def _layout(plan: Plan, name: str, major: str) -> dict[str, str]:
+    # The DSL's atoms are named for MMA operands; for C and D, n plays the part of k.
+    inner = major in ("k", "n") if name in ("c", "d") else major == "k"
+    swizzle = next(buffer.swizzle for buffer in plan.main.buffers if buffer.name == name)
+    return {
+        "name": name,
+        "kind": f"{'K' if inner else 'MN'}_{shared.SWIZZLE_WORDS[swizzle]}",
+        "type": dtype(plan.kernel[name]["dtype"]).dsl,
+        "shape": f"({', '.join(_shapes(plan.design)[name])})",
+        # Blocks of the swizzle's width lie behind one another, so that one TMA box fills each.
+        "order": "(0, 1, 2)" if inner else "(1, 0, 2)",
+    }
+
+
+def _buffer(buffer: Buffer, design: TensorDesign) -> dict[str, str]:
+    """Return a buffer as a field of the struct: tensors have their layout's shape, rings of barriers one per stage."""
+    element = dtype(buffer.dtype)
+    shapes = _shapes(design)
+    accumulators = places.of_accumulators(design)["accumulators"] or "1"
+    stages = {
+        **dict.fromkeys(("loaded", "consumed"), "STAGES"),
+        **dict.fromkeys(("accumulated", "drained"), accumulators),
+        **dict.fromkeys(("c_full", "c_empty"), "C_STAGES"),
+        **dict.fromkeys(("tile_ready", "tile_taken"), "TILE_STAGES"),
+    }
+    if buffer.name in stages:
+        return {"name": buffer.name, "type": f"cute.struct.MemRange[{element.dsl}, {stages[buffer.name]}]"}
+    if buffer.name == "tensor_base":
+        return {"name": buffer.name, "type": element.dsl}
+    if buffer.name == "responses":
+        return {"name": buffer.name, "type": "cute.struct.Align[cute.struct.MemRange[Int128, TILE_STAGES], 16]"}
+    if buffer.name in shapes:
+        size, alignment = _product(shapes[buffer.name]), "SMEM_ALIGNMENT"
+    else:  # the scratch of an operation
+        size, alignment = str(buffer.bytes // element.bytes), str(buffer.alignment)
+    return {"name": buffer.name, "type": f"cute.struct.Align[cute.struct.MemRange[{element.dsl}, {size}], {alignment}]"}
+
+
+def _product(extents: Sequence[str]) -> str:
+    return " * ".join(extent for extent in extents if extent != "1")
+
+
+def _mma_op(plan: Plan) -> str:
+    design: TensorDesign = plan.design
+    group, rows = ("TWO", "PAIR_M") if design.cta_group == 2 else ("ONE", "MMA_M")
+    element = dtype(plan.kernel["a"]["dtype"]).dsl
+    shape = f"({rows}, TILE_N, MMA_K)"
+    return f"tcgen05.MmaF16BF16Op({element}, Float32, {shape}, CtaGroup.{group}, OperandSource.SMEM, *majors)"
+
+
+def _copy_atom(matrix: Mapping[str, str], columns: int) -> str:
+    """Return the copy atom between a thread's row of a subtile and shared memory: of 16 bytes along a row."""
+    element = dtype(matrix["dtype"])
+    bits = min(128, columns * element.bits) if matrix["major"] == "n" else element.bits
+    return f"cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), {element.dsl}, num_bits_per_copy={bits})"

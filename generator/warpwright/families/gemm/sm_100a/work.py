@@ -1,0 +1,134 @@
+"""Who does what in the kernel: hand-overs, roles of warps, copies, MMAs and tensor memory, as a plan lists them."""
+
+from __future__ import annotations
+
+from warpwright.families.gemm.parts.boxes import copy, subtile_swizzle
+from warpwright.families.gemm.sm_100a.instruction import mma
+from warpwright.families.gemm.sm_100a.ring import RESPONSE_BYTES, TILE_STAGES
+from warpwright.families.gemm.sm_100a.solution import Solution
+from warpwright.families.gemm.sm_100a.tiles import LANES, MMA_M, WARPGROUP, WARPS
+from warpwright.plan.types import Barrier, Buffer, Copy, Mma, Role, TensorMemory
+
+__all__ = ["EPILOGUE_BARRIER_ID", "barriers", "copies", "mmas", "readers", "roles", "tensor_buffers", "tensor_memory"]
+
+#: Named barriers: 0 is __syncthreads; one per warpgroup of the epilogue orders its buffers.
+EPILOGUE_BARRIER_ID = 1
+
+
+def barriers(s: Solution) -> tuple[Barrier, ...]:
+    """Return the barriers with their contracts. Of a pair the leader's `loaded` and `drained` count for both CTAs."""
+    a, t, o, w, r, _ = s
+    pair = a.cta_group == 2
+    whose = "producer of the leader" if pair else "producer"
+    both = ", of both CTAs" if pair else ""
+    each = f" of {s.sharing} {'pairs' if pair else 'CTAs'}" if s.sharing > 1 else ""
+    accumulators = t.consumers * t.stages
+    warps = WARPS * t.across * a.cta_group  # of the epilogue, that drain one accumulator
+    loads = f"{whose}: arrive.expect_tx, then TMA{both}"
+    found = [
+        _mbarrier("loaded", r.stages, 1, a.cta_group * r.stage_bytes, "consumer", loads, pair),
+        _mbarrier(
+            "consumed",
+            r.stages,
+            t.consumers * s.sharing,
+            0,
+            "producer",
+            f"commit of each consumer{each}" if t.consumers > 1 else f"commit of the consumer{each}",
+        ),
+        _mbarrier(
+            "accumulated", accumulators, 1, 0, "epilogue", "commit of its consumer" + (", to both CTAs" if pair else "")
+        ),
+        _mbarrier("drained", accumulators, warps, 0, "consumer", f"one thread per epilogue warp{both}", pair),
+    ]
+    read = s.computed.read
+    if read:
+        stage = MMA_M * o.subtile_n * read.bytes * t.warpgroups
+        who = "one thread per epilogue warp"
+        found += [
+            _mbarrier("c_full", o.c_stages, 1, stage, "epilogue", "C loader: arrive.expect_tx, then TMA"),
+            _mbarrier("c_empty", o.c_stages, WARPS * t.warpgroups, 0, "C loader", who),
+        ]
+    size = a.cluster_m * a.cluster_n
+    if a.scheduler == "dynamic":
+        # In every CTA each warp reads the answer; the first CTA's scheduler asks again when all have.
+        who = "scheduler: arrive.expect_tx, then cluster launch control"
+        found += [
+            _mbarrier("tile_ready", TILE_STAGES, 1, RESPONSE_BYTES, "all", who),
+            _mbarrier("tile_taken", TILE_STAGES, readers(s), 0, "scheduler", "one thread per warp of the cluster"),
+        ]
+    if o.subtile_stages:
+        ids, who = (
+            tuple(EPILOGUE_BARRIER_ID + g for g in range(t.warpgroups)),
+            f"the warpgroup's own {WARPGROUP} threads",
+        )
+        found.append(Barrier("epilogue", "named", 1, WARPGROUP, 0, "epilogue", who, ids))
+    if size > 1:
+        found.append(Barrier("cluster", "cluster", 1, w.threads * size, 0, "all", "all"))
+    return tuple(found)
+
+
+def readers(s: Solution) -> int:
+    """Warps of a cluster that walk over tiles: of a pair, the consumers of the leader alone."""
+    size = s.asked.cluster_m * s.asked.cluster_n
+    return s.warps.threads // LANES * size - s.accumulators.consumers * (size - size // s.asked.cta_group)
+
+
+def _mbarrier(
+    name: str, stages: int, arrivals: int, transaction_bytes: int, waits: str, arrives: str, pair: bool = False
+) -> Barrier:
+    return Barrier(name, "mbarrier", stages, arrivals, transaction_bytes, waits, arrives, (), name, pair=pair)
+
+
+def roles(s: Solution) -> tuple[Role, ...]:
+    """Return the roles in the order of their warps."""
+    a, t, _, w, _, _ = s
+    found = []
+    for group in range(t.warpgroups):
+        part = "drains its columns of D" if t.across > 1 else "drains the accumulators"
+        name = f"epilogue {group}" if t.warpgroups > 1 else "epilogue"
+        found.append(Role(name, WARPS * group, WARPS, None, f"{part}, computes and stores D"))
+    leads = ", in the leader for both CTAs" if a.cta_group == 2 else ""
+    for consumer in range(t.consumers):
+        name = f"consumer {consumer}" if t.consumers > 1 else "consumer"
+        found.append(Role(name, w.consumer + consumer, 1, None, f"issues the MMAs of {MMA_M} rows{leads}"))
+    found.append(Role("producer", w.producer, 1, None, "loads A and B into the ring"))
+    if w.c_loader is not None:
+        found.append(Role("C loader", w.c_loader, 1, None, "loads C subtiles"))
+    if w.scheduler is not None:
+        found.append(Role("scheduler", w.scheduler, 1, None, "takes over tiles of clusters that have not started"))
+    return tuple(found)
+
+
+def copies(s: Solution) -> tuple[Copy, ...]:
+    """Return the TMA copies."""
+    a, _, o, _, r, _ = s
+    c = s.computed
+    found = [
+        copy("a", True, c.a, a.tile_m, a.tile_k, r.a.swizzle, a.cluster_n, r.a.looped),
+        copy("b", True, c.b, r.rows_b, a.tile_k, r.b.swizzle, a.cluster_m // a.cta_group, r.b.looped),
+    ]
+    if c.read:
+        swizzle = subtile_swizzle(c.read, MMA_M, o.subtile_n)
+        found.append(copy("c", True, c.read, MMA_M, o.subtile_n, swizzle, 1, False))
+    if o.subtile_stages:
+        found.append(copy("d", False, c.d, MMA_M, o.subtile_n, subtile_swizzle(c.d, MMA_M, o.subtile_n), 1, False))
+    return tuple(found)
+
+
+def mmas(s: Solution) -> tuple[Mma, ...]:
+    """Return the MMA of the main loop."""
+    return (mma(s.asked, s.computed),)
+
+
+def tensor_memory(s: Solution) -> TensorMemory:
+    """Return what a CTA allocates of tensor memory."""
+    name = "epilogue 0" if s.accumulators.warpgroups > 1 else "epilogue"
+    return TensorMemory(s.accumulators.columns, s.asked.cta_group, name, name)
+
+
+def tensor_buffers(s: Solution) -> tuple[Buffer, ...]:
+    """Return the map of tensor memory: offsets and sizes in columns."""
+    t, n = s.accumulators, s.asked.tile_n
+    shape = (MMA_M, n, t.consumers * t.stages)
+    note = "accumulators" + (f", {t.stages} of each consumer" if t.consumers > 1 else "")
+    return (Buffer("accumulators", 0, t.used, 1, "f32", shape, "none", note, "tensor"),)
