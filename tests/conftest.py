@@ -13,6 +13,9 @@ import pytest
 
 from tests.once import Once, once_below
 
+# Before numpy is imported: the emulator's matrix products are small, and threads for them only wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 if TYPE_CHECKING:
     from tests.emulate.planting import Planter
     from warpwright.build.pool import Pool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -43,7 +44,10 @@ def run_checked(
         command = child_command(
             "warpwright.checking.script", str(report), json.dumps(dict(options)), str(program), *arguments
         )
-        code = _wait(subprocess.Popen(command, stdout=sys.stderr.fileno() if to_stderr else None))
+        # The emulator's matrix products are small: numpy's BLAS only spins with threads, unless it is told otherwise.
+        environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+        out = sys.stderr.fileno() if to_stderr else None
+        code = _wait(subprocess.Popen(command, stdout=out, env=environment))
         scratch.sweep(tempfile.gettempdir())  # of a program that ended without ceremony
         if not report.is_file():
             if code == -signal.SIGINT:
