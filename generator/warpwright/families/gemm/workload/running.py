@@ -81,7 +81,7 @@ class Gemm(Products):
         return [operands.whole_case(plan, case) for case in huge(plan, _ALIGNED_BITS // bits, _LIMIT)]
 
     def peers(self, torch: Any, plan: Plan, tensors: Mapping[str, Any]) -> Sequence[Peer]:
-        return list(filter(None, [peer.vendor_product(torch, *(tensors[name] for name in "abd"))]))
+        return list(filter(None, [peer.vendor_product(torch, plan, tensors)]))
 
     def peer_key(self, plan: Plan) -> str:
         return peer.signature(plan)
