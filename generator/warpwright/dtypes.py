@@ -96,6 +96,7 @@ DTYPES: dict[str, Dtype] = {
         Dtype("i8", 8, "int8", "int8", "Int8", "s8", (INTEGER, 8), poison=0x5A),
         Dtype("i32", 32, "int32", "int32", "Int32", "s32", (INTEGER, 32), poison=0x5A5A5A5A),
         Dtype("i64", 64, "int64", "int64", "Int64", "s64", (INTEGER, 64), poison=0x5A5A5A5A5A5A5A5A),
+        Dtype("u16", 16, "uint16", "uint16", "Uint16", "u16", (1, 16), poison=0x5A5A),
         Dtype("u8", 8, "uint8", "uint8", "Uint8", "u8", (1, 8), poison=0x5A),
     )
 }  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
+from warpwright.device.held import per_byte
 from warpwright.device.problem import Problem, listed, shape_of
 from warpwright.dtypes import dtype
 from warpwright.families import workload
@@ -45,7 +46,11 @@ def beyond(plan: Plan, problem: Mapping[str, int]) -> str:
     """Say which limit of a plan a problem exceeds, "" where it exceeds none; extents are by modes in lower case."""
     extents = {mode.upper(): extent for mode, extent in problem.items()}
     limit = plan.exceeded(extents)
-    return "" if limit is None else f"{limit.count(extents)} {limit.what}, at most {limit.most}"
+    if limit is not None:
+        return f"{limit.count(extents)} {limit.what}, at most {limit.most}"
+    packed = [x for x in plan.arguments if per_byte(x) > 1]
+    odd = (x for x in packed if extents[x.contiguous] % per_byte(x))
+    return next((f"{x.contiguous} = {extents[x.contiguous]} is odd: two of {x.name} share a byte" for x in odd), "")
 
 
 def within(plan: Plan, problems: Iterable[Mapping[str, int]]) -> list[Mapping[str, int]]:

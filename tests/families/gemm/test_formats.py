@@ -21,6 +21,7 @@ from tests.families.gemm.formats import (
     right,
     scale_rows,
 )
+from warpwright.device.coverage import beyond
 from warpwright.device.held import held_shape, numbers
 from warpwright.device.problem import Problem, shape_of
 from warpwright.dtypes import SCALED, dtype
@@ -248,3 +249,10 @@ def test_packed_operands_have_an_even_k_throughout() -> None:
     every = [*GEMM.problems(plan), *(c.problem for c in [*GEMM.cases(plan), *GEMM.compared(plan), *GEMM.huge(plan)])]
     assert all(problem.extents["K"] % 2 == 0 for problem in every)
     assert any(problem.extents["K"] % 2 for problem in GEMM.problems(format_plan("mxf8_e4m3")))
+
+
+def test_an_odd_k_of_packed_operands_is_left_out_with_a_sentence() -> None:
+    plan = format_plan("mxf4")
+    odd, even = ({"m": 8, "n": 8, "k": k, "l": 1} for k in (33, 34))
+    assert beyond(plan, odd) == "K = 33 is odd: two of a share a byte"
+    assert beyond(plan, even) == beyond(format_plan("mxf8_e4m3"), odd) == ""

@@ -102,10 +102,11 @@ def _differences(
 ) -> Iterator[tuple[str, str, str]]:
     """(property, expected, found) of each that is not as the plan says."""
     argument, value = given[copy.tensor].argument, given[copy.tensor].value
-    bits = dtype(copy.dtype).bits
+    bits = dtype(copy.dtype).bits  # of what the map counts: scales go in pairs
     named = dict(zip(copy.modes or argument.shape, extents, strict=True))
     modes = sorted(named, key=lambda mode: mode != argument.contiguous)
-    strides = {**dict(zip(argument.shape, value.strides, strict=True)), argument.contiguous: 1}  # of one element, any
+    apart = dict(zip(argument.shape, value.strides, strict=True))
+    strides = {mode: stride * dtype(argument.dtype).bits // 8 for mode, stride in apart.items()}  # of one element, any
     if seen.address != value.address:
         yield "address", f"{value.address:#x}, that of {copy.tensor}", _place(seen.address, given)
     if len(seen.extents) != len(modes):
@@ -114,8 +115,8 @@ def _differences(
     for axis, mode in enumerate(modes):
         if seen.extents[axis] != named[mode]:
             yield f"the extent of {mode}", str(named[mode]), str(seen.extents[axis])
-        if axis and named[mode] > 1 and seen.strides[axis - 1] != strides[mode] * bits // 8:
-            yield f"the stride of {mode}", f"{strides[mode] * bits // 8} B", f"{seen.strides[axis - 1]} B"
+        if axis and named[mode] > 1 and seen.strides[axis - 1] != strides[mode]:
+            yield f"the stride of {mode}", f"{strides[mode]} B", f"{seen.strides[axis - 1]} B"
     types = (copy.dtype,) if copy.dtype in TYPES else _BITS[bits]
     pairs: list[tuple[str, Any, Any]] = [
         ("the box", copy.box, seen.box),
@@ -128,7 +129,8 @@ def _differences(
         if want != got:
             yield what, str(want or "none"), str(got or "none")
     # Where D has no whole 16 bytes, the map has some all the same, and nothing is stored through it.
-    due = (sum((extent - 1) * strides[mode] * bits for mode, extent in named.items()) + bits) // 8
+    outer = sum((named[mode] - 1) * strides[mode] for mode in modes[1:])
+    due = outer + named[argument.contiguous] * bits // 8
     beyond = _end(seen) - max(given[copy.tensor].end, value.address + due)
     if beyond > 0:
         yield "elements up to", f"the end of {copy.tensor}", f"{beyond} B beyond it"
