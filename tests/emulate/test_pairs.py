@@ -13,6 +13,7 @@ from .ptx_kit import Outcome, launch
 from .tensor_kit import (
     AFTER,
     BARRIER,
+    BEFORE,
     BEGIN,
     COLUMNS,
     END,
@@ -20,10 +21,13 @@ from .tensor_kit import (
     SLOT,
     WAIT,
     WAIT_LD,
+    WAIT_ST,
     descriptor,
+    from_global,
     instruction,
     mma,
     move,
+    to_global,
 )
 from .test_wgmma import place
 
@@ -138,3 +142,45 @@ LOADED:
     assert run(body, {"i": source}, maps=[tensor_map]).kinds == []
     own = body.replace("and.b32 %r32, %r1, -16777217", "mov.b32 %r32, %r1")
     assert "deadlock" in run(own, {"i": source}, maps=[tensor_map]).kinds
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_64_rows_a_cta_of_a_in_tensor_memory(same: bool) -> None:
+    """With M = 128 both halves of the lanes hold the CTA's rows of A (CUTLASS, `TmemAllocMode::Duplicated`)."""
+    m, n = 128, 32
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-4, 5, (rows, 16)).astype(np.float16) for rows in (m, n))
+    images, rows = np.zeros((2, 32768), np.uint8), np.zeros((2, 128, 8), np.uint32)
+    for rank in (0, 1):
+        place(images[rank], B_AT, np.split(b, 2)[rank], lambda r, c: r % 8 * 128 + r // 8 * 1024 + c * 2, 7)
+        rows[rank] = np.tile(np.split(a, 2)[rank], (2, 1)).view(np.uint32)
+    if not same:
+        rows[1, 70] += 1
+    out = np.zeros((2, 128, n // 2), np.float32)
+    body = f"""
+ mov.u32 %r94, %cluster_ctarank;
+ mul.wide.u32 %rd40, %r94, 32768;
+ add.s64 %rd0, %rd0, %rd40;
+ mul.wide.u32 %rd40, %r94, {128 * n // 2 * 4};
+ add.s64 %rd1, %rd1, %rd40;
+ mul.wide.u32 %rd40, %r94, 4096;
+ add.s64 %rd2, %rd2, %rd40;
+{FILL}{from_global(8, "%rd2", 200)} add.s32 %r92, %r4, 64;
+{move("st", "32x32b", 8, 8, "%r92", 200)}{WAIT_ST} fence.proxy.async.shared::cta;
+{BEFORE}{CLUSTER}{AFTER}
+ mov.b64 %rd31, {descriptor(B_AT, 16, 1024, 2)};
+ mov.b32 %r91, {instruction(m, n)};
+ setp.ne.b32 %p9, 0, 0;
+ add.s32 %r93, %r3, 64;
+{leader(two(mma(a="[%r93]")) + COMMIT, "ISSUED")}{WAIT}{AFTER}{move("ld", "32x32b", 16, 16)}{WAIT_LD}
+{to_global(16, "%rd1")}
+"""
+    outcome = run(body, {"i": images, "o": out, "a": rows})
+    if not same:
+        assert outcome.kinds == ["tcgen05"]
+        assert "lanes 64 and up must hold" in outcome.message("tcgen05")
+        return
+    assert outcome.kinds == []
+    expected = a.astype(np.float32) @ b.astype(np.float32).T
+    for rank in (0, 1):
+        np.testing.assert_array_equal(out[rank], np.concatenate(np.split(np.split(expected, 2)[rank], 2, axis=1)))

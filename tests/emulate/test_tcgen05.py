@@ -186,6 +186,29 @@ def test_sums_in_half_precision() -> None:
     np.testing.assert_array_equal((out & 0xFFFF).astype(np.uint16).view(np.float16), (2 * f32(a, b)).astype(np.float16))
 
 
+@pytest.mark.parametrize("low", [0, 16])
+def test_64_rows_of_a_from_tensor_memory(low: int) -> None:
+    """They lie on the lanes of their sums (PTX ISA, "Layout F": the same alignment for A and D)."""
+    a, b, image = operands(64, 16)
+    out = np.zeros((128, 16), np.uint32)
+    rows = np.zeros((4, 32, 8), np.uint32)
+    rows[:, low : low + 16] = np.ascontiguousarray(a).view(np.uint32).reshape(4, 16, 8)
+    body = setup(SW128_A, SW128_B, instruction(64, 16)) + from_global(8, "%rd2", 200) + " add.s32 %r92, %r4, 64;\n"
+    body += move("st", "32x32b", 8, 8, "%r92", 200) + move("st", "32x32b", 8, 8) + WAIT_ST + SYNC
+    body += f" add.s32 %r93, %r3, {64 + (low << 16)};\n add.s32 %r94, %r3, {low << 16};\n"
+    issue = CLEAR + mma(d="%r94", a="[%r93]") + COMMIT
+    end = WAIT + AFTER + move("ld", "32x32b", 16, 16) + WAIT_LD + to_global(16, "%rd1")
+    outcome = run(body + single(1, issue, "ISSUED") + end, {"i": image, "o": out, "a": rows})
+    assert set(outcome.kinds) == {"uninitialised-read"}  # the other lanes have no sums
+    found = out.view(np.float32).reshape(4, 32, 16)[:, low : low + 16]
+    np.testing.assert_array_equal(found.reshape(64, 16), f32(a, b))
+    apart = issue.replace("[%r94]", "[%r3]" if low else "[%r95]").replace(
+        CLEAR, f"{CLEAR} add.s32 %r95, %r3, 1048576;\n"
+    )
+    other = run(body + single(1, apart, "ISSUED") + end, {"i": image, "o": out, "a": rows})
+    assert "and so must A" in other.message("tcgen05")
+
+
 def test_a_from_tensor_memory() -> None:
     """A row of 16 halves is eight columns of its lane."""
     a, b, image = operands(128, 16)

@@ -12,9 +12,9 @@ from warpwright.emulate.machine.order import Cells
 from warpwright.emulate.machine.state import Cta, Warp
 from warpwright.emulate.numbers.formats import Array
 from warpwright.emulate.units.descriptors import convert, gather
-from warpwright.emulate.units.tcgen05.memory import ALL, LANES_OF_MEMORY, TensorMemory, access, cells_of, inside
+from warpwright.emulate.units.tcgen05.memory import BANDS, TensorMemory, access, cells_of, inside
 
-_FOLDED = 64  # rows of A of each CTA of a pair whose sums have the second half of N on lanes 64 and up
+_COLUMNS = 8  # of a row of A in tensor memory
 _ATOMS_OF_32 = 1  # the swizzle whose parts are 32 bytes
 #: Elements in tensor memory, each in a byte of its own, of formats that shared memory holds sixteen at a time.
 _IN_BYTES = {"e2m1_p64": "e2m1_b8", "e2m3_p32": "e2m3_b8", "e3m2_p32": "e3m2_b8"}
@@ -97,19 +97,24 @@ def _read(warp: Warp, number: int, cta: Cta, cells: Cells, event: int) -> Any:
     return seen[1]
 
 
-def tensor_matrix(
-    memory: TensorMemory, warp: Warp, number: int, address: int, rows: int, kind: str, event: int, visible: int
-) -> Array:
-    """A from tensor memory: one row a lane, 32 bytes of it in eight columns; lanes 64 and up repeat 64 rows."""
-    if address >> 16 or rows not in (_FOLDED, LANES_OF_MEMORY):
-        raise UnsupportedInstruction(f"{warp.machine.line(number)}: A in tensor memory with other than 128 rows a CTA")
+def tensor_matrix(memory: TensorMemory, warp: Warp, number: int, address: int, low: int, kind: str, bands: slice,
+                  folded: bool, event: int, visible: int) -> Array:  # fmt: skip
+    """A from tensor memory: 32 bytes of a row in eight columns of its lane, which is that of its sums.
+
+    low: the lane at which sums begin; bands: the lanes that have sums. folded: lanes 64 and up repeat the 64 rows.
+    """
+    if address >> 16 != low:
+        text = f"A at lane {address >> 16} of tensor memory: its sums begin at lane {low}, and so must A"
+        warp.machine.fault("tcgen05", warp, number, text, fatal=True)
     first = address & 0xFFFF
-    inside(memory, warp, number, first, 8)
-    access(memory, warp, number, cells_of(first, 8, ALL), event, visible, False)
-    words = np.ascontiguousarray(memory.words[:, first : first + 8])
-    if rows == _FOLDED:
-        if (words[:_FOLDED] != words[_FOLDED:]).any():
-            text = "A in tensor memory of a pair with M = 128: lanes 64 and up must hold what lanes 0 to 63 hold"
+    inside(memory, warp, number, first, _COLUMNS)
+    access(memory, warp, number, cells_of(first, _COLUMNS, bands), event, visible, False)
+    lanes = memory.words[:, first : first + _COLUMNS].reshape(BANDS, -1, _COLUMNS)[bands]
+    words = np.ascontiguousarray(lanes.reshape(-1, _COLUMNS))
+    if folded:
+        half = len(words) // 2
+        if (words[:half] != words[half:]).any():
+            text = f"A in tensor memory of a pair with M = 128: lanes {half} and up must hold what those below hold"
             warp.machine.fault("tcgen05", warp, number, text)
-        words = words[:_FOLDED]
+        words = words[:half]
     return convert(words.view(np.complex128), _IN_BYTES.get(kind, kind))

@@ -80,7 +80,7 @@ def tcgen05_mma(f: Fiber, number: int, kind: str, group: int, d: int, a: int, a_
             reach(warp, number, memory.cta, event)
         inside(memory, warp, number, first, columns)
         if a_in_tensor:
-            left = tensor_matrix(memory, warp, number, a, rows, shape.a_type, event, visible)
+            left = tensor_matrix(memory, warp, number, a, low, shape.a_type, bands, folded, event, visible)
         else:
             left = shared_matrix(warp, number, memory.cta, a, rows, shape.a_type, shape.a_mn, reads)
         if scales:
