@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, replace
 
 __all__ = [
-    "B200", "H200", "SM90A", "SM100A", "SM103A", "SM110A", "SM120A", "TMA_STRIDES", "Arch", "Device", "Extents",
-    "LaunchLimits", "MmaKind", "MmaShapes", "arch", "device", "launch_limits",
+    "B200", "H200", "SM90A", "SM100A", "SM103A", "SM110A", "SM120A", "TARGETS", "TMA_STRIDES", "Arch", "Device",
+    "Extents", "LaunchLimits", "MmaKind", "MmaShapes", "arch", "device", "launch_limits", "runs_on",
 ]  # fmt: skip
 
 
@@ -109,7 +109,7 @@ TMA_STRIDES = 2**40
 @dataclass(frozen=True)
 class Device:
     """Rates of one GPU, for the prediction. Those of H200 were measured on it: copy 4.27 TB/s, 1.5 GHz under its power
-    limit. hearsay: whose figures they are, where kernels of this project have not been measured on it.
+    limit. hearsay: what is to be known of a prediction where no kernel of this project has been measured on it.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Device:
     @property
     def described(self) -> str:
         """Its name, with what a prediction rests on where that was not measured."""
-        return f"{self.name}, by a model alone ({self.hearsay})" if self.hearsay else self.name
+        return f"{self.name} ({self.hearsay})" if self.hearsay else self.name
 
     def flop_of(self, bits: int) -> int:
         """FLOP per clock and SM, dense, of operands with so many bits: half the bits, twice as many."""
@@ -235,10 +235,12 @@ B200 = Device(
     shared_bytes_per_clock=128,  # microbench: the interval of MMAs is bounded by it
     dram_bytes_per_second=7.2e12,  # microbench: 64 KiB in flight per SM; the data sheet says 8 TB/s
     launch_seconds=4e-6,  # as H200
-    hearsay="its figures are others', and no such GPU has run a kernel of this project",
+    hearsay="by a model of others' figures: no such GPU has run a kernel of this project",
 )
 
 _ARCHS = {a.name: a for a in (SM90A, SM100A, SM103A, SM110A, SM120A)}
+#: Their names, which are those of the compiler's targets.
+TARGETS = tuple(_ARCHS)
 
 
 def arch(name: str) -> Arch:

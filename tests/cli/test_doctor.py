@@ -87,3 +87,25 @@ def test_a_cache_that_is_of_no_use_or_not_at_home(
     (found,) = [each for each in findings if each["name"] == "build cache"]
     assert found["found"].endswith(words.format(uid=os.getuid()))
     assert found["good"]
+
+
+@pytest.mark.parametrize(
+    ("capability", "told"),
+    [
+        ((9, 0), "G (sm_90): runs kernels for sm_90a alone"),
+        ((10, 3), "G (sm_103): runs kernels for sm_103a alone"),
+        ((8, 0), "G (sm_80): runs kernels for none of sm_90a, sm_100a, "),
+    ],
+)
+def test_which_kernels_a_gpu_runs(monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], told: str) -> None:
+    from types import SimpleNamespace
+
+    from warpwright.cli.doctor import _torch_device
+
+    cuda = SimpleNamespace(
+        is_available=lambda: True, get_device_capability=lambda _: capability, get_device_name=lambda _: "G"
+    )
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    found, usable = _torch_device()
+    assert usable
+    assert found.startswith(told)

@@ -18,7 +18,7 @@ def judged(*methods: str) -> Judgement:
 
 
 def test_predictions_say_what_stands_in_for_measurements() -> None:
-    told = "NVIDIA B200, by a model alone (its figures are others', and no such GPU has run a kernel of this project)"
+    told = "NVIDIA B200 (by a model of others' figures: no such GPU has run a kernel of this project)"
     assert predicted_for(["sm_90a"]) == "NVIDIA H200"
     assert predicted_for(["sm_100a", "sm_100a"]) == told
     assert predicted_for(["sm_90a", "sm_100a"]) == f"{told} and NVIDIA H200"

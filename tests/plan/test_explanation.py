@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from tests.families.copy.points import legal
 from tests.plan.space import point
+from warpwright.archs import B200
 from warpwright.plan import plan
 from warpwright.plan.explanation import explain
-from warpwright.plan.types import Plan
+from warpwright.plan.types import Buffer, Plan, TensorMemory
 
 EXTENTS = {"M": 4096, "N": 4096, "K": 4096, "L": 1}
 
@@ -88,3 +90,29 @@ def test_how_many_stages_hide_the_latency_of_a_load(stages: int, verdict: str) -
 
 def test_nothing_to_compute() -> None:
     assert "nothing to compute: the kernel is not launched" in lines(plan(point()), {**EXTENTS, "M": 0})
+
+
+def test_tensor_memory_is_told_with_who_allocates_it() -> None:
+    planned = plan(point())
+    accumulators = Buffer("accumulators", 0, 256, 1, "f32", (128, 128, 2), "none", "two tiles", "tensor")
+    kernel = replace(
+        planned.main,
+        buffers=(*planned.main.buffers, accumulators),
+        tensor_memory=TensorMemory(256, 2, "epilogue", "consumer"),
+    )
+    text = explain(replace(planned, kernels=(kernel,)), EXTENTS)
+    shared, _, tensor = text.partition("\nTensor memory\n")
+    assert "accumulators" not in shared
+    assert tensor.splitlines()[1:4] == [
+        "    accumulators       0   256  two tiles",
+        "    256 columns are allocated by both CTAs of a pair; a warp of epilogue allocates them, and gives up the"
+        " permit to;",
+        "    a warp of consumer frees them",
+    ]
+
+
+def test_a_time_that_no_gpu_stands_behind_says_so() -> None:
+    told = explain(plan(point()), EXTENTS, B200)
+    why = "by a model of others' figures: no such GPU has run a kernel of this project"
+    assert f"Predicted time of 4096x4096x4096 on NVIDIA B200 ({why})\n" in told
+    assert "Predicted time of 4096x4096x4096 on NVIDIA H200\n" in explain(plan(point()), EXTENTS)

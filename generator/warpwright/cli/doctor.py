@@ -146,8 +146,13 @@ def _torch_device() -> tuple[str, bool]:
 
     if not torch.cuda.is_available():
         return f"torch {torch.__version__} sees none", False
+    from warpwright.archs import TARGETS
+    from warpwright.device.gpu import misfit
+
     major, minor = torch.cuda.get_device_capability(0)
-    return f"{torch.cuda.get_device_name(0)} (sm_{major}{minor})", True
+    runs = [target for target in TARGETS if not misfit(target, {"compute_capability": f"{major}.{minor}"})]
+    what = f"runs kernels for {', '.join(runs)} alone" if runs else f"runs kernels for none of {', '.join(TARGETS)}"
+    return f"{torch.cuda.get_device_name(0)} (sm_{major}{minor}): {what}", True
 
 
 @app.command()

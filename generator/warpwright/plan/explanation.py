@@ -11,7 +11,7 @@ from warpwright.families import target, workload
 from warpwright.plan import tables
 from warpwright.plan.occupancy import rooms
 from warpwright.plan.prediction import time_text
-from warpwright.plan.types import Buffer, KernelPlan, Plan
+from warpwright.plan.types import Buffer, KernelPlan, Plan, TensorMemory
 
 __all__ = ["explain"]
 
@@ -45,7 +45,7 @@ def _kernel(plan: Plan, kernel: KernelPlan) -> list[tuple[str, str]]:
     memory = f"Shared memory: {tables.memory_total(kernel, arch(plan.arch))}"
     return [
         ("Warps", tables.roles_table(kernel) + "\n" + _occupancy(plan, kernel)),
-        (memory, tables.memory_table(kernel)),
+        (memory, tables.memory_table(kernel, "shared")),
         *((title, _space(kernel, space)) for space, title in _SPACES.items()),
         ("Barriers: arrivals and bytes per phase", tables.barrier_table(kernel) if kernel.barriers else ""),
         ("TMA copies: boxes, innermost extent first", _copies(kernel)),
@@ -56,7 +56,16 @@ def _space(kernel: KernelPlan, space: str) -> str:
     found: list[Buffer] = [buffer for buffer in kernel.buffers if buffer.space == space]
     rows = [("buffer", "offset", "size", "use")]
     rows += [(b.name, str(b.offset), str(b.bytes), b.note) for b in found]
-    return tables.text_table(rows) if found else ""
+    allocated = _allocated(kernel.tensor_memory) if space == "tensor" and kernel.tensor_memory else ""
+    return tables.text_table(rows) + allocated if found else ""
+
+
+def _allocated(memory: TensorMemory) -> str:
+    whose = "by both CTAs of a pair" if memory.ctas == 2 else "by each CTA"
+    return (
+        f"\n    {memory.columns} columns are allocated {whose}; a warp of {memory.allocates} allocates them, and gives"
+        f" up the permit to;\n    a warp of {memory.frees} frees them"
+    )
 
 
 def _occupancy(plan: Plan, kernel: KernelPlan) -> str:

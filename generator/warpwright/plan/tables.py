@@ -45,10 +45,10 @@ def memory_total(kernel: KernelPlan, arch: Arch) -> str:
     return f"{kernel.shared_bytes} of {min(arch.shared_bytes, share)} B{rounded}"
 
 
-def memory_table(kernel: KernelPlan) -> str:
-    """Return the map of each space: offsets and sizes in bytes (columns in tensor memory)."""
+def memory_table(kernel: KernelPlan, *spaces: str) -> str:
+    """Return the map of each space, or of some: offsets and sizes in bytes (columns in tensor memory)."""
     rows = [("buffer", "offset", "bytes", "shape", "swizzle", "use")]
-    for b in kernel.buffers:
+    for b in (each for each in kernel.buffers if not spaces or each.space in spaces):
         shape = " x ".join(map(str, b.shape)) + f" {b.dtype}"
         use = b.note if b.space == "shared" else f"{b.note} ({b.space} memory)"
         rows.append((b.name, str(b.offset), str(b.bytes), shape, b.swizzle, use))
