@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from warpwright.dtypes import Dtype, element
+from warpwright.dtypes import Dtype, dtype, element
 from warpwright.epilogue import registry
 from warpwright.families.gemm import models
 from warpwright.families.gemm.parts.chain import Step, steps
@@ -37,6 +37,7 @@ class Computed:
     b: Matrix
     c: Matrix | None
     d: Matrix
+    accumulator: Dtype
     steps: tuple[Step, ...]
     tile_operands: tuple[str, ...]  # arguments of the chain that are matrices
     canonical: Mapping[str, Any]  # the kernel as a plan keeps it
@@ -61,6 +62,7 @@ def _computed(kernel: models.Kernel, folders: str) -> Computed:
         _matrix(kernel.b.dtype, kernel.b.major),
         _matrix(kernel.c.dtype, kernel.c.major) if kernel.c else None,
         _matrix(kernel.d.dtype, kernel.d.major),
+        dtype(kernel.accumulator),
         chain,
         tuple(name for step in chain for operand, name in step.arguments if operand.kind == "tile"),
         kernel.model_dump(mode="json"),

@@ -14,7 +14,7 @@ _LONGEST_CHAIN = 36
 @functools.lru_cache(maxsize=1024)
 def named(c: Computed) -> tuple[str, str]:
     """The label's beginning and end."""
-    a, d = c.a.dtype.name, c.d.dtype.name
+    a, d = c.a.word if c.a.word == c.b.word else f"{c.a.word}.{c.b.word}", c.d.word
     head = f"{a if a == d else f'{a}.{d}'}-{c.a.major}{c.b.major}{c.d.major}"
     tail = ""
     if c.steps:

@@ -6,7 +6,7 @@ A predicate returns None or (value, limit, nearest legal value). What must fit b
 from __future__ import annotations
 
 from warpwright.families.gemm.parts.operand_rules import add_operand_rules
-from warpwright.families.gemm.sm_100a.instruction import KINDS, depth
+from warpwright.families.gemm.sm_100a.instruction import depth, words
 from warpwright.families.gemm.sm_100a.solution import Solution
 from warpwright.families.gemm.sm_100a.tiles import MMA_M, WARPS
 from warpwright.plan.rule import Finding, RuleSet, nearest_of
@@ -31,16 +31,30 @@ def _(s: Solution) -> Finding:
 
 @SHAPE.add("operand.dtype", "kernel.a.dtype")
 def _(s: Solution) -> Finding:
-    """kernels for sm_100a multiply f16 or bf16"""
-    word, legal = s.computed.a.word, list(KINDS)
+    """tcgen05.mma multiplies f16, bf16, tf32, e4m3, e5m2 and, but on sm_103a, i8"""
+    word, legal = s.computed.a.word, words(s.asked.arch)
     return None if word in legal else (word, " or ".join(legal), legal[0])
 
 
 @SHAPE.add("operand.pair", "kernel.b.dtype")
 def _(s: Solution) -> Finding:
-    """one MMA multiplies A and B of one dtype"""
+    """one MMA multiplies A and B of one dtype, or e4m3 and e5m2"""
     a, b = s.computed.a.word, s.computed.b.word
-    return None if a == b else (b, f"that of A, {a}", a)
+    return None if a == b or {a, b} == {"e4m3", "e5m2"} else (b, f"that of A, {a}", a)
+
+
+@SHAPE.add("operand.major", "kernel.a.major")
+def _(s: Solution) -> Finding:
+    """tf32 lies contiguous along K"""
+    c = s.computed
+    return ("m", "k", "k") if c.a.word == "tf32" and c.a.major != "k" else None
+
+
+@SHAPE.add("operand.major_b", "kernel.b.major")
+def _(s: Solution) -> Finding:
+    """tf32 lies contiguous along K"""
+    c = s.computed
+    return ("n", "k", "k") if c.b.word == "tf32" and c.b.major != "k" else None
 
 
 # Warps ---------------------------------------------------------------------------------------------------

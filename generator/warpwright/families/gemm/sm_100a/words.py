@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from warpwright.dtypes import dtype
+from warpwright.dtypes import dtype, element
 from warpwright.families.gemm.parts import words as shared
 from warpwright.families.gemm.parts.chain import steps
 from warpwright.families.gemm.sm_100a import places
@@ -33,11 +33,12 @@ def words(plan: Plan) -> dict[str, Any]:
     rows = {"a": "TILE_M", "b": "LOAD_N" if pair else "TILE_N"}
     tiles = {"a": "m_tile", "b": "n_tile * CTA_GROUP + in_pair" if pair else "n_tile"}
     return {
-        "title": f"GEMM for {plan.arch}: {kernel['a']['dtype']} in, f32 accumulate, {kernel['d']['dtype']} out.",
+        "title": _title(plan.arch, kernel),
         "formula": f"D = {shared.formula(chain)}",
         "design": design,
         "names": names,
-        "types": {name: dtype(kernel[name]["dtype"]) for name in matrices},
+        "types": {name: element(kernel[name]["dtype"]) for name in matrices},
+        "sums_type": dtype(kernel["accumulator"]).dsl,
         "dsl_types": _dsl_types(plan),
         "has_c": bool(c_argument),
         "c_argument": c_argument,
@@ -77,6 +78,11 @@ def words(plan: Plan) -> dict[str, Any]:
     }
 
 
+def _title(arch: str, kernel: Mapping[str, Any]) -> str:
+    operands = " and ".join(dict.fromkeys(kernel[name]["dtype"] for name in "ab"))
+    return f"GEMM for {arch}: {operands} in, {kernel['accumulator']} accumulate, {kernel['d']['dtype']} out."
+
+
 def _dsl_types(plan: Plan) -> list[str]:
     used = {plan.kernel["d"]["dtype"], *(buffer.dtype for buffer in plan.main.buffers)}
     dynamic = {"Int128"} if plan.design.scheduler == "dynamic" else set()
@@ -101,7 +107,7 @@ def _layout(plan: Plan, name: str, major: str) -> dict[str, str]:
     return {
         "name": name,
         "kind": f"{'K' if inner else 'MN'}_{shared.SWIZZLE_WORDS[swizzle]}",
-        "type": dtype(plan.kernel[name]["dtype"]).dsl,
+        "type": element(plan.kernel[name]["dtype"]).dsl,
         "shape": f"({', '.join(_shapes(plan.design)[name])})",
         # Blocks of the swizzle's width lie behind one another, so that one TMA box fills each.
         "order": "(0, 1, 2)" if inner else "(1, 0, 2)",
@@ -139,9 +145,15 @@ def _product(extents: Sequence[str]) -> str:
 def _mma_op(plan: Plan) -> str:
     design: TensorDesign = plan.design
     group, rows = ("TWO", "PAIR_M") if design.cta_group == 2 else ("ONE", "MMA_M")
-    element = dtype(plan.kernel["a"]["dtype"]).dsl
-    shape = f"({rows}, TILE_N, MMA_K)"
-    return f"tcgen05.MmaF16BF16Op({element}, Float32, {shape}, CtaGroup.{group}, OperandSource.SMEM, *majors)"
+    a, b = (element(plan.kernel[name]["dtype"]) for name in "ab")
+    op, types = {
+        "tf32": ("MmaTF32Op", ()),
+        "e4m3": ("MmaF8F6F4Op", (a.dsl, b.dsl, "Float32")),
+        "e5m2": ("MmaF8F6F4Op", (a.dsl, b.dsl, "Float32")),
+        "i8": ("MmaI8Op", (a.dsl,)),
+    }.get(a.name, ("MmaF16BF16Op", (a.dsl, "Float32")))
+    given = [*types, f"({rows}, TILE_N, MMA_K)", f"CtaGroup.{group}", "OperandSource.SMEM", "*majors"]
+    return f"tcgen05.{op}({', '.join(given)})"
 
 
 def _copy_atom(matrix: Mapping[str, str], columns: int) -> str:
