@@ -18,7 +18,8 @@ __all__ = [
     "Role", "Space", "Swizzle", "TensorMemory", "Violation", "extent_of",
 ]  # fmt: skip
 
-Swizzle = Literal["none", "32B", "64B", "128B"]
+#: 128B/32B: 32-byte parts of a row change places, not 16-byte ones.
+Swizzle = Literal["none", "32B", "64B", "128B", "128B/32B"]
 Space = Literal["shared", "tensor", "global"]
 #: workspace: memory that the caller provides and nobody reads afterwards. grid_limit: how many clusters the device
 #: holds at once; the caller of the checked call need not give it.

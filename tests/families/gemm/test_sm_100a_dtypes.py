@@ -17,6 +17,7 @@ DESCRIPTORS = {
     ("f16", "f16", "kk"): 1 << 4 | 8 << 17 | 8 << 24,
     ("bf16", "bf16", "mn"): 1 << 4 | 1 << 7 | 1 << 10 | 3 << 15 | 8 << 17 | 8 << 24,
     ("tf32", "tf32", "kk"): 1 << 4 | 2 << 7 | 2 << 10 | 8 << 17 | 8 << 24,
+    ("tf32", "tf32", "mn"): 1 << 4 | 2 << 7 | 2 << 10 | 3 << 15 | 8 << 17 | 8 << 24,
     ("e4m3", "e4m3", "kk"): 1 << 4 | 8 << 17 | 8 << 24,
     ("e4m3", "e5m2", "kk"): 1 << 4 | 1 << 10 | 8 << 17 | 8 << 24,
     ("e5m2", "e4m3", "mk"): 1 << 4 | 1 << 7 | 1 << 15 | 8 << 17 | 8 << 24,
@@ -47,8 +48,8 @@ sweep:
     kernel.b: [{dtype: i8, major: k}]
     kernel.d: [{dtype: bf16, major: m}]
     kernel.epilogue: [[alpha]]
-  - kernel.a: [{dtype: tf32, major: k}]
-    kernel.b: [{dtype: tf32, major: k}]
+  - kernel.a: [{dtype: tf32, major: m}]
+    kernel.b: [{dtype: tf32, major: n}]
     kernel.d: [{dtype: f32, major: n}]
     design.tile.k: [32]
 """
@@ -77,6 +78,19 @@ def test_the_descriptor_of_an_mma_says_its_dtypes_and_majors(a: str, b: str, maj
     assert f".kind::{kind}." in mma.instruction
     assert mma.per_stage == 64 // depth
     assert plan.label.startswith(f"{a if a == b else f'{a}.{b}'}.f32-{majors}n-128x64x64")
+
+
+def test_tf32_along_n_comes_in_whole_lines() -> None:
+    kernel = {**planned("tf32", "tf32", "mn").kernel}
+    for n, cta_group, nearest in ((48, 1, "32"), (96, 2, "64"), (64, 1, ""), (128, 2, "")):
+        design = models.Design.model_validate(
+            {"tile": {"m": 128, "n": n, "k": 32}, "cta_group": cta_group, "cluster": {"m": cta_group}}
+        )
+        point = Point("gemm", "sm_100a", models.Kernel.model_validate(kernel, strict=False), design)
+        found = families.target("gemm", "sm_100a").plan(point)
+        assert [(v.rule, v.nearest) for v in found.violations] == ([("tile.n.tf32", nearest)] if nearest else [])
+        if found.legal:
+            assert [copy.swizzle for copy in found.main.copies[:2]] == ["128B/32B", "128B/32B"]
 
 
 @pytest.mark.parametrize("arch", ["sm_103a", "sm_110a"])

@@ -10,7 +10,7 @@ from warpwright.plan.types import Copy, Swizzle
 
 __all__ = ["ALIGNMENT", "SWIZZLE_BYTES", "Boxes", "boxes", "copy", "subtile_swizzle", "swizzle_of"]
 
-SWIZZLE_BYTES: dict[Swizzle, int] = {"none": 16, "32B": 32, "64B": 64, "128B": 128}
+SWIZZLE_BYTES: dict[Swizzle, int] = {"none": 16, "32B": 32, "64B": 64, "128B": 128, "128B/32B": 128}
 #: A swizzle of 128 bytes repeats after 8 lines: where buffers of TMA start.
 ALIGNMENT = 1024
 
@@ -36,7 +36,8 @@ def swizzle_of(span_bytes: int) -> Swizzle:
 def boxes(matrix: Matrix, rows: int, depth: int, registers: int) -> Boxes:
     """Return the boxes of a stage of A or B; `registers` are those that a thread of the producer may use."""
     extent = (depth if matrix.major == "k" else rows) * matrix.bytes
-    swizzle = swizzle_of(extent)
+    # Elements of 32 bits along M or N are multiplied in this one swizzle alone (PTX ISA 9.1, 9.7.16.10.1).
+    swizzle = "128B/32B" if matrix.word == "tf32" and matrix.major != "k" else swizzle_of(extent)
     number = -(-extent // SWIZZLE_BYTES[swizzle])
     # A box that is issued by itself takes the producer four registers of addresses; a few boxes are quickest so.
     return Boxes(swizzle, number, number > min(4, registers // 4 - 3))

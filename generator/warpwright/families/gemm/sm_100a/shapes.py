@@ -17,6 +17,7 @@ SHAPE: RuleSet[Solution] = RuleSet()
 
 _SUBTILES = (8, 16, 32, 64)  # columns
 _MAX_GROUP = 1024
+_LINE = 32  # elements of 32 bits that a swizzle of 128 bytes spans
 
 
 @SHAPE.add("arch", "kernel.arch")
@@ -41,20 +42,6 @@ def _(s: Solution) -> Finding:
     """one MMA multiplies A and B of one dtype, or e4m3 and e5m2"""
     a, b = s.computed.a.word, s.computed.b.word
     return None if a == b or {a, b} == {"e4m3", "e5m2"} else (b, f"that of A, {a}", a)
-
-
-@SHAPE.add("operand.major", "kernel.a.major")
-def _(s: Solution) -> Finding:
-    """tf32 lies contiguous along K"""
-    c = s.computed
-    return ("m", "k", "k") if c.a.word == "tf32" and c.a.major != "k" else None
-
-
-@SHAPE.add("operand.major_b", "kernel.b.major")
-def _(s: Solution) -> Finding:
-    """tf32 lies contiguous along K"""
-    c = s.computed
-    return ("n", "k", "k") if c.b.word == "tf32" and c.b.major != "k" else None
 
 
 # Warps ---------------------------------------------------------------------------------------------------
@@ -121,6 +108,15 @@ def _(s: Solution) -> Finding:
     k, step = s.asked.tile_k, depth(s.asked, s.computed)
     legal = range(step, s.asked.arch.tma_box + 1, step)
     return None if k in legal else (k, f"a multiple of {step} up to {s.asked.arch.tma_box}", nearest_of(k, legal))
+
+
+@SHAPE.add("tile.n.tf32", "design.tile.n")
+def _(s: Solution) -> Finding:
+    """a CTA's tf32 of B along N comes in whole lines of 32 elements: no other swizzle is multiplied so"""
+    a, step = s.asked, _LINE * s.asked.cta_group
+    if a.computed.b.word != "tf32" or a.computed.b.major != "n" or a.tile_n % step == 0:
+        return None
+    return a.tile_n, f"a multiple of {step}", nearest_of(a.tile_n, range(step, 257, step))
 
 
 # Tile schedule --------------------------------------------------------------------------------------------
