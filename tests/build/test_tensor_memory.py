@@ -21,7 +21,7 @@ from warpwright.build.mma_descriptor import differing, words
 from warpwright.build.ptx_census import ptx_census
 from warpwright.build.ptx_tensor_memory import launch_control, tensor_memory
 from warpwright.build.ptx_values import Values, statements
-from warpwright.plan.types import Argument, Barrier, Buffer, Copy, KernelPlan, Mma, Plan, TensorMemory
+from warpwright.plan.types import Argument, Barrier, Buffer, Copy, KernelPlan, Mma, Plan, Role, TensorMemory
 
 SOURCES = Path(__file__).parents[1] / "emulate" / "blackwell"
 MMA = "tcgen05.mma.cta_group::{}.kind::f16.collector::a::discard"
@@ -227,6 +227,10 @@ def rename(counts: dict[str, int], old: str, new: str) -> None:
             " found on the barrier of the CTA that loads",
         ),
         (
+            lambda k: k["ptx"]["arrives"][0].update(remote=False),
+            "arrive[drained]: expected at the leader's barrier, found at each CTA's own",
+        ),
+        (
             lambda k: k["ptx"]["expect_tx"][0].update(bytes=24_576),
             "expect_tx.bytes[loaded]: expected 49152, found 24576",
         ),
@@ -308,6 +312,34 @@ def test_a_descriptor_of_the_plan_that_no_mma_has(facts_of: dict[int, Facts]) ->
     (found,) = check(both, facts_of[1])
     assert str(found) == "mma.descriptor: expected one MMA at least with 0x8400010, found none"
     assert rules(main(plan, mmas=(dataclasses.replace(mma, descriptor=None),)), facts_of[1]) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            lambda k: {"mmas": (dataclasses.replace(k.mmas[0], n=256),)},
+            "mma.shape: expected 256 x 256, found 256 x 128",
+        ),
+        (
+            lambda k: {"mmas": (dataclasses.replace(k.mmas[0], m=128),)},
+            "mma.shape: expected 128 x 128, found 256 x 128",
+        ),
+        (
+            lambda k: {"buffers": (*k.buffers[:-1], dataclasses.replace(k.buffers[-1], bytes=257))},
+            "tensor_memory[accumulators]: expected within 256 columns, found columns 0 to 256",
+        ),
+        (
+            lambda k: {"buffers": (*k.buffers[:-1], dataclasses.replace(k.buffers[-1], offset=32))},
+            "tensor_memory[accumulators]: expected within 256 columns, found columns 32 to 287",
+        ),
+    ],
+)
+def test_a_plan_that_contradicts_itself(
+    change: Callable[[KernelPlan], dict[str, Any]], told: str, facts_of: dict[int, Facts]
+) -> None:
+    plan = make_plan(2)
+    assert [str(found) for found in check(main(plan, **change(plan.main)), facts_of[2])] == [told]
 
 
 def test_a_kernel_without_tensor_memory_in_its_plan_uses_none(facts_of: dict[int, Facts]) -> None:
@@ -399,3 +431,18 @@ def test_descriptors_in_words(descriptor: int, opcode: str, said: str) -> None:
 def test_what_two_descriptors_differ_in() -> None:
     assert differing(0x08400010, 0x04400010, ".kind::f16") == ("M 128", "M 64")
     assert differing(0x08400010, 0x08400018, ".kind::f16") == ("others none", "others 0x8")
+
+
+def test_commits_of_several_consumers_may_be_to_any_of_their_barriers(facts_of: dict[int, Facts]) -> None:
+    """The stage's address has the number of the warp in it: the constant part lies in another barrier."""
+    plan, facts = make_plan(1), copy.deepcopy(facts_of[1])
+    roles = tuple(Role(f"consumer {number}", 8 + number, 1, None, "") for number in (0, 1))
+    two = main(plan, roles=roles)
+    commits = tensor(facts["kernels"][0])["commits"]
+    commits[1]["offset"] = plan.main.buffers[2].offset  # that of `loaded`
+    assert rules(plan, facts) == ["commit.barrier", "commit.barrier[accumulated]"]
+    assert rules(two, facts) == []
+    commits[1]["multicast"] = True
+    assert rules(two, facts) == ["commit.multicast", "sass.kept[UTCBAR.MULTICAST]"]
+    del commits[1]
+    assert rules(two, facts) == ["commit.barrier"]

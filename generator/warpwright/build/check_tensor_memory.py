@@ -18,7 +18,7 @@ from typing import Any
 
 from warpwright.build.artifact import Finding
 from warpwright.build.check_memory import barrier_at, listed
-from warpwright.build.mma_descriptor import differing
+from warpwright.build.mma_descriptor import differing, words
 from warpwright.plan.types import KernelPlan, TensorMemory
 
 __all__ = ["RULES"]
@@ -26,6 +26,8 @@ __all__ = ["RULES"]
 Facts = Mapping[str, Any]
 #: Hand-overs that MMAs make, by tcgen05.commit: an operand's stage back to who fills it, and sums to the epilogue.
 _COMMITTED = ("consumed", "accumulated")
+#: Roles of this name issue MMAs, one warp each.
+_ISSUES = "consumer"
 _RESPONSE_BYTES = 16  # of a request for a cluster that has not been launched
 _SHAPES = {"32x32b": "", "16x64b": ".16dp64bit", "16x128b": ".16dp128bit", "16x256b": ".16dp256bit"}
 _HALVES = (".16dp32bit_t0_t15", ".16dp32bit_t16_t31")  # of 16x32bx2
@@ -62,6 +64,11 @@ def _allocation(plan: KernelPlan, facts: Facts) -> Iterator[Finding]:
         inside = any(b.space == "shared" and b.offset <= offset <= b.offset + b.bytes - 4 for b in plan.buffers)
         if offset is not None and not inside:
             yield Finding("tensor_memory.address", "told in a buffer of the plan", f"at offset {offset}", wrong=True)
+    for buffer in (b for b in plan.buffers if b.space == "tensor"):
+        end = buffer.offset + buffer.bytes
+        if buffer.offset < 0 or end > planned.columns:
+            held = f"columns {buffer.offset} to {end - 1}"
+            yield Finding(f"tensor_memory[{buffer.name}]", f"within {planned.columns} columns", held, wrong=True)
     yield from _one_group(planned, found)
 
 
@@ -94,6 +101,11 @@ def _descriptors(plan: KernelPlan, facts: Facts) -> Iterator[Finding]:
                 nearest = min(planned, key=lambda one: (one or 0) ^ descriptor)
                 yield Finding("mma.descriptor", *differing(nearest or 0, descriptor, instruction), wrong=True)
             left.discard(descriptor)
+        for mma in (mma for mma in plan.mmas if mma.instruction == instruction and mma.descriptor in known):
+            says = words(mma.descriptor or 0, instruction)
+            shape = f"{says['M']} x {says['N']}"
+            if shape != f"{mma.m} x {mma.n}":
+                yield Finding("mma.shape", f"{mma.m} x {mma.n}", shape, wrong=True)
         if left and known and not set(known) - planned:
             told = listed(f"{one:#x}" for one in sorted(each or 0 for each in left))
             yield Finding("mma.descriptor", f"one MMA at least with {told}", "none", wrong=True)
@@ -104,35 +116,52 @@ def _commits(plan: KernelPlan, facts: Facts) -> Iterator[Finding]:
     planned = plan.tensor_memory
     if planned is None:
         return
-    names = {b.name for b in plan.barriers if b.kind == "mbarrier" and b.name in _COMMITTED}
+    names = sorted(b.name for b in plan.barriers if b.kind == "mbarrier" and b.name in _COMMITTED)
     commits = facts["ptx"]["tensor_memory"]["commits"]
-    missing = set(names)
     shared = planned.ctas > 1 or any(c.multicast > 1 for c in plan.copies if c.direction == "load")
+    wanted = {name: planned.ctas > 1 if name == "accumulated" else shared for name in names}
+    missing = set(names)
     for commit in commits:
         barrier = barrier_at(plan, commit["offset"])
-        strange = barrier is None or (names and barrier.name not in names)
-        if commit["offset"] is None or (strange and not commit["exact"]):
-            missing.clear()  # it may be any of them: a stage's number, times 8, is still to be added
-            continue
-        if strange or barrier is None:
+        if not _followed(plan, commit):
+            missing.clear()  # it may be any of them
+            if names and commit["multicast"] not in wanted.values():
+                yield _reaches("commit.multicast", wanted[names[0]])
+        elif barrier is None or (names and barrier.name not in names):
             found = barrier.name if barrier else f"one at offset {commit['offset']}"
-            yield Finding("commit.barrier", listed(sorted(names)) or "an mbarrier of the plan", found, wrong=True)
-            continue
-        missing.discard(barrier.name)
-        wanted = planned.ctas > 1 if barrier.name == "accumulated" else shared
-        several = "several CTAs", "its own CTA alone"
-        if commit["multicast"] != wanted:
-            yield Finding(f"commit.multicast[{barrier.name}]", several[not wanted], several[wanted], wrong=True)
-        elif barrier.name == "accumulated" and commit["mask"] is not None and wanted:
-            count = commit["mask"].bit_count()
-            if count != planned.ctas:
-                yield Finding(f"commit.mask[{barrier.name}]", f"{planned.ctas} CTAs", f"{count} CTAs", wrong=True)
+            yield Finding("commit.barrier", listed(names) or "an mbarrier of the plan", found, wrong=True)
+        elif names:
+            missing.discard(barrier.name)
+            if commit["multicast"] != wanted[barrier.name]:
+                yield _reaches(f"commit.multicast[{barrier.name}]", wanted[barrier.name])
+            elif barrier.name == "accumulated" and commit["mask"] and commit["mask"].bit_count() != planned.ctas:
+                told = f"{commit['mask'].bit_count()} CTAs"
+                yield Finding(f"commit.mask[{barrier.name}]", f"{planned.ctas} CTAs", told, wrong=True)
+    if len(commits) < len(names) and not missing:
+        yield Finding("commit.barrier", f"a commit to each of {listed(names)}", f"{len(commits)} commits", wrong=True)
     for name in sorted(missing):
         yield Finding(f"commit.barrier[{name}]", "a commit", "none", wrong=True)
 
 
-def _pair_loads(plan: KernelPlan, facts: Facts) -> Iterator[Finding]:
-    """What is loaded for a pair completes on the leader's barrier, whichever CTA loads it, and nothing else does."""
+def _followed(plan: KernelPlan, commit: Facts) -> bool:
+    """Whether a commit's barrier is known. Where several warps issue MMAs, each with barriers of its own, the constant
+    part of an address lies as far before them as the first of these warps has warps before it."""
+    several = sum(role.name.split()[0] == _ISSUES for role in plan.roles) > 1
+    return commit["offset"] is not None and (commit["exact"] or not several)
+
+
+def _reaches(rule: str, wanted: bool) -> Finding:
+    several = "several CTAs", "its own CTA alone"
+    return Finding(rule, several[not wanted], several[wanted], wrong=True)
+
+
+def _pairs(plan: KernelPlan, facts: Facts) -> Iterator[Finding]:
+    """What is loaded for a pair completes on the leader's barrier, whichever CTA loads it, and nothing else does; both
+    CTAs arrive there."""
+    for arrival in facts["ptx"]["arrives"]:
+        barrier = barrier_at(plan, arrival["offset"])
+        if barrier is not None and barrier.pair and not arrival["remote"]:
+            yield Finding(f"arrive[{barrier.name}]", "at the leader's barrier", "at each CTA's own", wrong=True)
     for copy in facts["ptx"]["copies"]:
         barrier = barrier_at(plan, copy["mbarrier"])
         both = copy["group"] == 2
@@ -213,4 +242,4 @@ def _asked(plan: KernelPlan, ptx: Facts) -> Counter[str]:
     return +asked
 
 
-RULES = (_unplanned, _allocation, _descriptors, _commits, _pair_loads, _launch_control, _kept)
+RULES = (_unplanned, _allocation, _descriptors, _commits, _pairs, _launch_control, _kept)
