@@ -33,7 +33,7 @@ def _(s: Solution) -> Finding:
 
 @BUDGET.add("tensor_memory", "design.accumulator_stages")
 def _(s: Solution) -> Finding:
-    """accumulators, tile.n columns of each consumer and stage, fit the 512 columns of tensor memory"""
+    """accumulators, tile.n columns per consumer and stage, fit 512 columns of tensor memory (PTX ISA 9.1, 9.7.16.2)"""
     t, most = s.accumulators, s.asked.arch.tensor_columns
     if t.used <= most:
         return None

@@ -22,7 +22,7 @@ _LINE = 32  # elements of 32 bits that a swizzle of 128 bytes spans
 
 @SHAPE.add("arch", "kernel.arch")
 def _(s: Solution) -> Finding:
-    """kernels of Blackwell keep their sums in tensor memory, which sm_100a, sm_103a and sm_110a have"""
+    """sums are kept in tensor memory, which sm_100a, sm_103a and sm_110a have (PTX ISA 9.1, 9.7.16: tcgen05)"""
     name, arch = s.asked.named, s.asked.arch.name
     return None if name == arch else (name, "an arch with tensor memory (its tensor cores are those of mma.sync)", arch)
 
@@ -49,7 +49,7 @@ def _(s: Solution) -> Finding:
 
 @SHAPE.add("warps.consumer", "design.consumer_warps")
 def _(s: Solution) -> Finding:
-    """one warp issues the MMAs of 128 rows (lanes of tensor memory): two of them share B where tile.m is 256"""
+    """one thread issues an MMA (PTX ISA 9.1, 9.7.16.5): one warp those of 128 rows, two of tile.m = 256, sharing B"""
     warps, own = s.asked.consumer_warps, s.accumulators.consumers
     return None if warps in (None, own) else (warps, f"{own}, of tile.m = {s.asked.tile_m}", own)
 
@@ -63,7 +63,7 @@ def _(s: Solution) -> Finding:
 
 @SHAPE.add("warps.epilogue", "design.epilogue_warps")
 def _(s: Solution) -> Finding:
-    """whole warpgroups drain tensor memory, a quarter of its lanes each warp: one per consumer, or two side by side"""
+    """a warp reaches a quarter of the lanes (PTX ISA 9.1, 9.7.16.2.3.1): a warpgroup per consumer, or two at once"""
     warps = s.asked.epilogue_warps
     legal = (WARPS, 2 * WARPS) if s.accumulators.consumers == 1 else (WARPS * s.accumulators.consumers,)
     return None if warps is None or warps in legal else (warps, " or ".join(map(str, legal)), nearest_of(warps, legal))
@@ -89,14 +89,14 @@ def _(s: Solution) -> Finding:
 
 @SHAPE.add("tile.m", "design.tile.m")
 def _(s: Solution) -> Finding:
-    """a consumer's MMA has 128 rows in each CTA, a lane of tensor memory each; two consumers have 256"""
+    """an MMA has 128 rows in each CTA (64 take as long: microbench-blackwell, umma_throughput), two consumers 256"""
     m, legal = s.asked.tile_m, (MMA_M, 2 * MMA_M)
     return None if m in legal else (m, "128 or 256", nearest_of(m, legal))
 
 
 @SHAPE.add("tile.n", "design.tile.n")
 def _(s: Solution) -> Finding:
-    """tcgen05.mma takes N up to 256: of M = 128 in steps of 16, of a pair in steps of 32"""
+    """N is at most 256: in steps of 16 of M = 128, of 32 of a pair (CUTLASS, mma_sm100_umma.hpp; PTX ISA takes half)"""
     n, step = s.asked.tile_n, 16 * s.asked.cta_group
     legal = range(step, 257, step)
     return None if n in legal else (n, f"a multiple of {step} up to 256", nearest_of(n, legal))
@@ -104,7 +104,7 @@ def _(s: Solution) -> Finding:
 
 @SHAPE.add("tile.k", "design.tile.k")
 def _(s: Solution) -> Finding:
-    """a stage is a whole number of MMA depths: 32 bytes of K; TMA boxes hold 256 elements"""
+    """a stage is a whole number of MMA depths, 32 bytes of K (PTX ISA 9.1, 9.7.16.2.1); TMA boxes hold 256 elements"""
     k, step = s.asked.tile_k, depth(s.asked, s.computed)
     legal = range(step, s.asked.arch.tma_box + 1, step)
     return None if k in legal else (k, f"a multiple of {step} up to {s.asked.arch.tma_box}", nearest_of(k, legal))
@@ -134,7 +134,7 @@ def _(s: Solution) -> Finding:
 
 @SHAPE.add("cluster.m", "design.cluster.m")
 def _(s: Solution) -> Finding:
-    """cluster extents are powers of two; a pair is two CTAs along M"""
+    """cluster extents are powers of two; a pair is two neighbours in it along M (PTX ISA 9.1, 9.7.16.5.2)"""
     m, legal = s.asked.cluster_m, (1, 2, 4, 8)[s.asked.cta_group - 1 :]
     return None if m in legal else (m, f"{', '.join(map(str, legal[:-1]))} or 8", nearest_of(m, legal))
 
@@ -148,7 +148,7 @@ def _(s: Solution) -> Finding:
 
 @SHAPE.add("cluster.size", "design.cluster")
 def _(s: Solution) -> Finding:
-    """clusters hold at most 8 CTAs, which is what every device can place"""
+    """clusters hold at most 8 CTAs, the portable limit (CUDA C++ Programming Guide, thread block clusters)"""
     m, n, most = s.asked.cluster_m, s.asked.cluster_n, s.asked.arch.max_cluster
     return None if m * n <= most else (f"{m}x{n}", f"{most} CTAs", f"{{m: {min(m, 4)}, n: 2}}")
 
