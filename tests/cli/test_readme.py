@@ -66,8 +66,9 @@ def test_shipped_configurations_and_pages_are_all_named() -> None:
     text = (ROOT / "README.md").read_text()
     for path in (*configs().glob("*.yaml"), *(ROOT / "docs").glob("*.md")):
         assert path.name in text, path
-    points = len(pipeline.load("gemm_sm90")[0].points())
-    assert f"`configs/gemm_sm90.yaml` | {points} variants" in text
+    for name in ("gemm_sm90", "gemm_sm100"):
+        points = len(pipeline.load(name)[0].points())
+        assert f"`configs/{name}.yaml` | {points} variants" in text
 
 
 def test_what_is_told_as_measured_is_what_the_ledger_has() -> None:

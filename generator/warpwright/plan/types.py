@@ -61,7 +61,8 @@ class Barrier:
 
     `arrivals` counts what one phase of one stage needs (threads for a named barrier);
     `transaction_bytes` are the bytes that land in this CTA per phase, multicast included. pair: both CTAs of a pair
-    arrive at that of its leader, which counts arrivals and bytes of both; that of the other CTA is not used.
+    arrive at that of its leader, which counts arrivals and bytes of both; that of the other CTA is not used. state: the
+    pipeline state by which the waiting role goes through its stages, and the phase that it first waits for.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Barrier:
     buffer: str = ""  # name of the Buffer that holds the mbarriers
     partial: bool = False  # the last phases of a problem may bring fewer bytes
     pair: bool = False
+    state: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,18 @@ from warpwright.plan.types import Barrier, Buffer, Copy, Mma, Role, TensorMemory
 
 __all__ = ["EPILOGUE_BARRIER_ID", "barriers", "copies", "mmas", "readers", "roles", "tensor_buffers", "tensor_memory"]
 
+#: By which pipeline state of the kernel each is waited for, and from which phase on: what is empty at the beginning is
+#: waited for from phase 1 on, as if the phase before the first had ended.
+_STATES = {
+    "loaded": "consumer_state, phase 0",
+    "consumed": "producer_state, phase 1",
+    "accumulated": "drain_state, phase 0",
+    "drained": "into_state, phase 1",
+    "c_full": "c_consumer_state, phase 0",
+    "c_empty": "c_producer_state, phase 1",
+    "tile_ready": "tile_state, phase 0",
+    "tile_taken": "ask_state, phase 1",
+}
 #: Named barriers: 0 is __syncthreads; one per warpgroup of the epilogue orders its buffers.
 EPILOGUE_BARRIER_ID = 1
 
@@ -76,7 +88,10 @@ def readers(s: Solution) -> int:
 def _mbarrier(
     name: str, stages: int, arrivals: int, transaction_bytes: int, waits: str, arrives: str, pair: bool = False
 ) -> Barrier:
-    return Barrier(name, "mbarrier", stages, arrivals, transaction_bytes, waits, arrives, (), name, pair=pair)
+    state = _STATES[name]
+    return Barrier(
+        name, "mbarrier", stages, arrivals, transaction_bytes, waits, arrives, (), name, pair=pair, state=state
+    )
 
 
 def roles(s: Solution) -> tuple[Role, ...]:
