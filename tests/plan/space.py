@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from warpwright.canonical import plain
 from warpwright.families.gemm import models
 from warpwright.families.gemm.workload.design import GemmDesign
 from warpwright.plan import plan
@@ -48,10 +49,10 @@ DEFAULT = {
 }
 
 
-def model(data: Mapping[str, Any]) -> Point:
+def model(data: Mapping[str, Any], arch: str = "sm_90a") -> Point:
     """The point of a kernel and a design that are given as in YAML."""
-    kernel = models.Kernel.model_validate(data["kernel"], strict=False)
-    return Point("gemm", "sm_90a", kernel, models.Design.model_validate(data["design"], strict=False))
+    kernel = models.Kernel.model_validate({**plain(data["kernel"]), "arch": arch}, strict=False)
+    return Point("gemm", arch, kernel, models.Design.model_validate(data["design"], strict=False))
 
 
 def written_out(design: GemmDesign) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def written_out(design: GemmDesign) -> dict[str, Any]:
     }
 
 
-def point(changes: Mapping[str, Any] | None = None) -> Point:
+def point(changes: Mapping[str, Any] | None = None, arch: str = "sm_90a") -> Point:
     """A plain point with some fields changed, by dotted path; a step of an epilogue may be a bare name."""
     data: dict[str, Any] = copy.deepcopy(DEFAULT)
     for path, value in (changes or {}).items():
@@ -90,7 +91,7 @@ def point(changes: Mapping[str, Any] | None = None) -> Point:
         node[last] = value
     chain = data["kernel"].get("epilogue", ())
     data["kernel"]["epilogue"] = [{"op": step} if isinstance(step, str) else step for step in chain]
-    return model(data)
+    return model(data, arch)
 
 
 def chain(pick: Pick, names: Sequence[str]) -> list[dict[str, str]]:

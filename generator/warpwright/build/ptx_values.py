@@ -129,6 +129,8 @@ class Values:
         if len(operands) == 3:
             a, b = self.of(operands[1]), self.of(operands[2])
             if opcode.startswith("add."):
+                if UNKNOWN in (a, b) and ((a.known or 0) < 0 or (b.known or 0) < 0):
+                    return UNKNOWN  # counted from the number that is taken off, as a warp from the first of its role
                 return a + b
             if opcode.startswith("and.b32") and b.known is not None and ~b.known & _ADDRESS == 0:
                 return a  # the same place in the CTA of even rank of a pair

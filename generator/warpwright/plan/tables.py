@@ -58,7 +58,7 @@ def memory_table(kernel: KernelPlan, *spaces: str) -> str:
 def barrier_table(kernel: KernelPlan) -> str:
     """Return each barrier's contract: arrivals and bytes per phase, who waits, who arrives; by which state, if told."""
     stated = any(b.state for b in kernel.barriers)
-    rows = [("barrier", "kind", "stages", "arrivals", "bytes", "waits", *["by"] * stated, "arrives")]
+    rows = [("barrier", "kind", "stages", "arrivals", "bytes", "waits", *["state, phase"] * stated, "arrives")]
     for b in kernel.barriers:
         kind = f"{b.kind} {','.join(map(str, b.ids))}" if b.ids else b.kind
         numbers = str(b.stages), str(b.arrivals), str(b.transaction_bytes)

@@ -53,6 +53,8 @@ def _tile(s: Solution) -> list[Constant]:
     if a.cluster_m > 1:
         what = "CTAs along M: a pair" if pair and a.cluster_m == 2 else "CTAs along M: they share tiles of B"
         found.append(Constant("CLUSTER_M", a.cluster_m, what + rank))
+        if pair and a.cluster_m > 2:
+            found.append(Constant("PAIRS", a.cluster_m // 2, "of CTAs along M", "CLUSTER_M // CTA_GROUP"))
     if a.cluster_n > 1:
         found.append(
             Constant(
@@ -118,12 +120,13 @@ def _stages(s: Solution) -> list[Constant]:
                      _times("WARPS_PER_WARPGROUP", groups)),
         ]  # fmt: skip
     if a.scheduler == "dynamic":
-        groups = _times(*(f"CLUSTER_{x}" for x, n in (("M", a.cluster_m // a.cta_group), ("N", a.cluster_n)) if n > 1))
+        along = "PAIRS" if pair else "CLUSTER_M"
+        groups = [x for x, n in ((along, a.cluster_m // a.cta_group), ("CLUSTER_N", a.cluster_n)) if n > 1]
         each = "THREADS // LANES"
         if pair:
             each = f"CTA_GROUP * {each} - {'CONSUMERS' if t.consumers > 1 else '1'}"
-            groups = groups.replace("CLUSTER_M", "(CLUSTER_M // CTA_GROUP)")
-        taken = f"{f'({each})' if pair and groups else each}{groups and f' * {groups}'}"
+            each = f"({each})" if groups else each
+        taken = _times(each, *groups)
         found += [
             Constant("TILE_STAGES", TILE_STAGES, "of the ring of tiles that are handed out"),
             Constant("RESPONSE_BYTES", RESPONSE_BYTES, "of an answer of cluster launch control"),
@@ -137,7 +140,7 @@ def _multicast(s: Solution) -> list[Constant]:
     a = s.asked
     pair, pairs, found = a.cta_group == 2, a.cluster_m // a.cta_group, list[Constant]()
     consumers = "CONSUMERS" if s.accumulators.consumers > 1 else ""
-    along = ["CLUSTER_M // CTA_GROUP" if pair else "CLUSTER_M"] * (pairs > 1)
+    along = ["PAIRS" if pair else "CLUSTER_M"] * (pairs > 1)
     sharing = [*along, *["CLUSTER_N"] * (a.cluster_n > 1)]
     groups = f"{' + '.join(sharing)} - 1" if len(sharing) > 1 else "".join(sharing)
     if consumers and " " in groups:
@@ -152,11 +155,7 @@ def _multicast(s: Solution) -> list[Constant]:
     if pairs > 1:
         step = a.cta_group
         mask = sum(1 << step * m for m in range(pairs))
-        bits = (
-            "sum(1 << CTA_GROUP * pair for pair in range(CLUSTER_M // CTA_GROUP))"
-            if step == 2
-            else "(1 << CLUSTER_M) - 1"
-        )
+        bits = "sum(1 << CTA_GROUP * m for m in range(PAIRS))" if step == 2 else "(1 << CLUSTER_M) - 1"
         note = "CTAs of even rank, that share half of B" if step == 2 else "CTAs that share B"
         found.append(Constant("B_MULTICAST", mask, f"0b{mask:b}: {note}", bits))
     if a.cta_group == 2:
@@ -201,6 +200,9 @@ def _subtiles(s: Solution) -> list[Constant]:
         found.append(Constant("SUBTILES_N", o.subtiles, "of one warpgroup and tile", f"{columns} // SUBTILE_N"))
     if o.subtile_stages > 1:
         found.append(Constant("SUBTILE_STAGES", o.subtile_stages, "buffers per warpgroup through which D leaves"))
+        if t.warpgroups > 1:
+            slots = o.subtile_stages * t.warpgroups
+            found.append(Constant("D_SLOTS", slots, "of all warpgroups", "SUBTILE_STAGES * WARPGROUPS"))
     return found
 
 

@@ -24,13 +24,15 @@ def shared_by(d: TensorDesign) -> dict[str, Any]:
         loaders.append("PAIR")
     leader = ["cta_m - in_pair"] * (d.cluster_m > 2) + [row] * wide
     own = ["cta_m"] * (d.cluster_m > 2) + [row] * wide  # of the leader itself
-    into_pair = f"PAIR << ({' + '.join(own)})" if own else "PAIR"
+    first_rank = " + ".join(own)
+    first_rank = f"({first_rank})" if " " in first_rank else first_rank
+    into_pair = f"PAIR << {first_rank}" if own else "PAIR"
     shift = " + ".join(["in_pair"] * pair + [row] * wide)
     first = [f"cta_{x} == 0" for x, n in (("m", d.cluster_m), ("n", d.cluster_n)) if n > 1]
     return {
         "shares": {
             "a": "CLUSTER_N" if wide else "",
-            "b": ("CLUSTER_M // CTA_GROUP" if pair else "CLUSTER_M") if pairs > 1 else "",
+            "b": ("PAIRS" if pair else "CLUSTER_M") if pairs > 1 else "",
         },
         "pair_of": "cta_m // CTA_GROUP" if pair else "cta_m",
         "b_shift": f" << ({shift})" if " " in shift else shift and f" << {shift}",

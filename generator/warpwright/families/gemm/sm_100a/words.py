@@ -92,11 +92,12 @@ def _dsl_types(plan: Plan) -> list[str]:
 def _shapes(design: TensorDesign) -> dict[str, tuple[str, ...]]:
     """Return the shape of each tensor in shared memory, as the source writes it."""
     groups = ["WARPGROUPS"] * (design.warpgroups > 1)
+    staged = "SUBTILE_STAGES" if design.subtile_stages > 1 else ""
     return {
         "a": ("TILE_M", "TILE_K", "STAGES"),
         "b": ("LOAD_N" if design.cta_group == 2 else "TILE_N", "TILE_K", "STAGES"),
         "c": ("MMA_M", "SUBTILE_N", " * ".join(["C_STAGES", *groups])),
-        "d": ("MMA_M", "SUBTILE_N", " * ".join(["SUBTILE_STAGES"] * (design.subtile_stages > 1) + groups) or "1"),
+        "d": ("MMA_M", "SUBTILE_N", "D_SLOTS" if groups and staged else staged or "".join(groups) or "1"),
     }
 
 

@@ -14,14 +14,14 @@ __all__ = ["EPILOGUE_BARRIER_ID", "barriers", "copies", "mmas", "readers", "role
 #: By which pipeline state of the kernel each is waited for, and from which phase on: what is empty at the beginning is
 #: waited for from phase 1 on, as if the phase before the first had ended.
 _STATES = {
-    "loaded": "consumer_state, phase 0",
-    "consumed": "producer_state, phase 1",
-    "accumulated": "drain_state, phase 0",
-    "drained": "into_state, phase 1",
-    "c_full": "c_consumer_state, phase 0",
-    "c_empty": "c_producer_state, phase 1",
-    "tile_ready": "tile_state, phase 0",
-    "tile_taken": "ask_state, phase 1",
+    "loaded": "consumer_state 0",
+    "consumed": "producer_state 1",
+    "accumulated": "drain_state 0",
+    "drained": "into_state 1",
+    "c_full": "c_consumer_state 0",
+    "c_empty": "c_producer_state 1",
+    "tile_ready": "tile_state 0",
+    "tile_taken": "ask_state 1",
 }
 #: Named barriers: 0 is __syncthreads; one per warpgroup of the epilogue orders its buffers.
 EPILOGUE_BARRIER_ID = 1
@@ -31,12 +31,12 @@ def barriers(s: Solution) -> tuple[Barrier, ...]:
     """Return the barriers with their contracts. Of a pair the leader's `loaded` and `drained` count for both CTAs."""
     a, t, o, w, r, _ = s
     pair = a.cta_group == 2
-    whose = "producer of the leader" if pair else "producer"
-    both = ", of both CTAs" if pair else ""
+    whose = "leader's producer" if pair else "producer"
+    of_both = " of both" if pair else ""
     each = f" of {s.sharing} {'pairs' if pair else 'CTAs'}" if s.sharing > 1 else ""
     accumulators = t.consumers * t.stages
     warps = WARPS * t.across * a.cta_group  # of the epilogue, that drain one accumulator
-    loads = f"{whose}: arrive.expect_tx, then TMA{both}"
+    loads = f"{whose}, by TMA{of_both}"
     found = [
         _mbarrier("loaded", r.stages, 1, a.cta_group * r.stage_bytes, "consumer", loads, pair),
         _mbarrier(
@@ -48,25 +48,25 @@ def barriers(s: Solution) -> tuple[Barrier, ...]:
             f"commit of each consumer{each}" if t.consumers > 1 else f"commit of the consumer{each}",
         ),
         _mbarrier(
-            "accumulated", accumulators, 1, 0, "epilogue", "commit of its consumer" + (", to both CTAs" if pair else "")
+            "accumulated", accumulators, 1, 0, "epilogue", "commit of its consumer" + (", to both" if pair else "")
         ),
-        _mbarrier("drained", accumulators, warps, 0, "consumer", f"one thread per epilogue warp{both}", pair),
+        _mbarrier("drained", accumulators, warps, 0, "consumer", f"a thread per epilogue warp{of_both}", pair),
     ]
     read = s.computed.read
     if read:
         stage = MMA_M * o.subtile_n * read.bytes * t.warpgroups
-        who = "one thread per epilogue warp"
+        who = "a thread per epilogue warp"
         found += [
-            _mbarrier("c_full", o.c_stages, 1, stage, "epilogue", "C loader: arrive.expect_tx, then TMA"),
+            _mbarrier("c_full", o.c_stages, 1, stage, "epilogue", "C loader, by TMA"),
             _mbarrier("c_empty", o.c_stages, WARPS * t.warpgroups, 0, "C loader", who),
         ]
     size = a.cluster_m * a.cluster_n
     if a.scheduler == "dynamic":
         # In every CTA each warp reads the answer; the first CTA's scheduler asks again when all have.
-        who = "scheduler: arrive.expect_tx, then cluster launch control"
+        who = "scheduler, by launch control"
         found += [
             _mbarrier("tile_ready", TILE_STAGES, 1, RESPONSE_BYTES, "all", who),
-            _mbarrier("tile_taken", TILE_STAGES, readers(s), 0, "scheduler", "one thread per warp of the cluster"),
+            _mbarrier("tile_taken", TILE_STAGES, readers(s), 0, "scheduler", "a thread per warp of the cluster"),
         ]
     if o.subtile_stages:
         ids, who = (
