@@ -14,15 +14,12 @@ from warpwright.emulate.mutants.edits import Mutant
 from warpwright.emulate.mutants.trials import read_reasons, trials
 from warpwright.emulate.variant.harness import Subject
 
-__all__ = ["GAPS", "TRIED", "kind", "missed", "share", "survivors"]
+__all__ = ["TRIED", "kind", "missed", "share", "survivors"]
 
 #: Of each family the forms whose mutants are tried. Of the ladder threads that load, and a ring: its first rung and its
 #: third have nothing that these have not.
 TRIED: Mapping[str, Sequence[str]] = FORMS | {"gemm": ("cooperative",), "ladder": ("grid", "ring")}
 
-#: Faults that no case finds yet, by family and form: to be mended there. A thread without a tail would keep what a row
-#: of NaN leaves in it, which shows where such a row is shorter than it may be and another of its group comes after it.
-GAPS: Mapping[tuple[str, str], Sequence[str]] = {("norm_act", "ahead"): ["ge for gt in setp.gt.s32 #1"]}
 
 _HERE = Path(__file__).parent
 
@@ -44,7 +41,7 @@ def share(listed: Iterable[Mutant], surviving: Iterable[str], turn: int) -> list
 def survivors(family: str, form: str, label: str) -> list[str]:
     """The names of the mutants of a kernel that survive: for a reason, or since a case is missing."""
     top = _HERE / "emulate" if family == "gemm" else _HERE / "families" / family
-    return [*read_reasons(top / "mutants", label), *GAPS.get((family, form), ())]
+    return [*read_reasons(top / "mutants", label)]
 
 
 def missed(subject: Subject, chosen: Sequence[Mutant]) -> list[str]:

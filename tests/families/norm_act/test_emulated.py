@@ -24,7 +24,19 @@ from warpwright.render import render
 pytestmark = pytest.mark.slow
 
 CASES = {
-    *("no_rows", "no_columns", "one", "one_column", "grain", "full", "integer", "nonfinite", "large_mean", "tail"),
+    *(
+        "no_rows",
+        "no_columns",
+        "one",
+        "one_column",
+        "grain",
+        "full",
+        "integer",
+        "nonfinite",
+        "nonfinite_tail",
+        "large_mean",
+        "tail",
+    ),
     *("magnitudes", "extreme", "quarter", "half", "ring", "distant"),
 }
 
@@ -38,6 +50,7 @@ def test_a_right_kernel_is_correct(built: Path) -> None:
     assert (verdict.status, verdict.diagnosis, verdict.differences) == ("correct", "", ())
     of_rings = set() if built.name in ("none", "ahead", "cluster", "walked") else {"whole_ring", "long"}
     of_rings |= set() if built.name in ("ahead", "cluster") else {"turns"}
+    of_rings |= {"magnitudes_full", "extreme_full"} if built.name in ("ahead", "cluster") else set()
     of_chunks = {"part"} if built.name in (*LONG, "cluster") else set()
     of_chunks |= {"part_and_one"} if built.name == "cluster" else set()
     assert set(verdict.figures["problems"]) == CASES | of_rings | of_chunks
@@ -92,6 +105,14 @@ PLANTED = [
     # What only rows show whose variance is that of eps, or whose numbers are large.
     ("streamed", "rsqrt(square + EPS", "rsqrt(square", "in case magnitudes"),
     ("held", "x_vectors.load().to(Float32)", "x_vectors.load().to(cutlass.Float16).to(Float32)", "in case magnitudes"),
+    # The same in the body for full rows alone.
+    (
+        "ahead",
+        "cute.math.rcp(1.0 + power,",
+        "(power if cutlass.const_expr(in_ptx) else Float32(1.0))"
+        " * cute.math.rcp(power + power * power if cutlass.const_expr(in_ptx) else 1.0 + power,",
+        "in case extreme_full",
+    ),
     # What only a mean shows that is large, and what only many rows of one group.
     ("walked", "rsqrt(variance +", "rsqrt((variance + mean * mean) - mean * mean +", "in case large_mean"),
     (

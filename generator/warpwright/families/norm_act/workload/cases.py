@@ -41,6 +41,8 @@ def small(plan: Plan) -> list[Case]:
         Case(of_rows("full", 2 * step + 1, n), 2, 0, (1, 2)),
         Case(of_rows("integer", step + 1, n, fill="integer"), 1, 0, (1,)),
         Case(of_rows("nonfinite", 2 * step + 4, n, fill="nonfinite"), 1, 0, (3,)),
+        # And shorter than it may be: what a thread without a tail still holds of one is not the next one's.
+        Case(of_rows("nonfinite_tail", 2 * step + 4, max(1, n - 1), fill="nonfinite", padding=1), 1, 0, (3,)),
         # One behind the other: none may leave anything of its size to the next.
         Case(of_rows(MAGNITUDES, step + 12, few), 1, 0, (1,)),
         Case(of_rows("extreme", step + 1, few, fill="extreme"), 1, 0, (2,)),
@@ -53,6 +55,10 @@ def small(plan: Plan) -> list[Case]:
         Case(of_rows("ring", far, n, padding=2), 1, 1, (1, 2)),
         _distant(plan),
     ]
+    if d.rows_per_group > 1:
+        # Full rows have a body of their own.
+        cases.append(Case(of_rows(f"{MAGNITUDES}_full", step + 6, n), 1, 0, (1,)))
+        cases.append(Case(of_rows("extreme_full", step + 1, n, fill="extreme"), 1, 0, (2,)))
     if d.long:
         # A part of a row that is not whole, and hardly so.
         cases.append(Case(of_rows("part", 2, chunk(plan) - 1), 1, 0, (1,)))

@@ -15,7 +15,7 @@ __all__ = ["LARGE_MEAN", "MAGNITUDES", "of_rows", "standard"]
 _SMS = 132
 #: A problem of this name has rows whose mean is large beside their deviations.
 LARGE_MEAN = "large_mean"
-#: One of this name has rows of zeros, rows whose variance is that of eps, and large and small ones.
+#: One whose name begins so has rows of zeros, rows whose variance is that of eps, and large and small ones.
 MAGNITUDES = "magnitudes"
 
 
@@ -50,6 +50,7 @@ def standard(plan: Plan) -> list[Problem]:
         problem(MAGNITUDES, 2 * d.groups + 13, n),
         # Weight and bias with what is not finite, and with what takes activations to their ends.
         problem("extreme", 2 * d.groups + 1, max(1, n - 1), fill="extreme"),
+        problem("extreme_full", 2 * d.groups + 1, n, fill="extreme"),
         problem("strided", 3 * d.groups + 1, n, padding=5),
         problem("one_row_each", resident, n),
         problem("one_row_each_more", resident + 1, n, fill="integer"),

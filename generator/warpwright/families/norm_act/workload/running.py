@@ -49,7 +49,7 @@ class _NormAct:
             reference.strew_scales(values, argument.name)
         if problem.name == problems.LARGE_MEAN and argument.name == "x":
             values = values + _MEAN[argument.dtype]
-        if problem.name == problems.MAGNITUDES and matrix:
+        if problem.name.startswith(problems.MAGNITUDES) and matrix:
             values = values * xp.array(reference.magnitudes(plan.kernel, values.shape[0]))[:, None]
         return xp.encode(values, argument.dtype)
 
