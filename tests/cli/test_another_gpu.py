@@ -83,8 +83,12 @@ def test_what_is_said_of_it_without_such_a_gpu(cli: Cli, config: Path, out: Path
     assert f"times are predicted for {MODEL}" in listed
     assert UNRUN in listed
     assert f"times are predicted for {MODEL}" in told(cli, "plan", config, "-o", out)
+    for command in (("list",), ("plan", config)):
+        assert f'"for": "{MODEL}"' in cli(*command, "-o", out, "--json").stdout
     assert f"on {MODEL}" in told(cli, "explain", config, "-o", out)
     assert MODEL in told(cli, "advise", config, "-o", out)
+    (folder,) = (path for path in (out / "far").iterdir() if path.is_dir())
+    assert "tensor memory 128 columns registers at launch" in told(cli, "show", folder.name, "-o", out)
     for step in ("validate", "bench"):
         assert f"warpwright bundle {config} --to DIR" in told(cli, step, config, "-o", out, code=2)
 

@@ -156,6 +156,7 @@ def _predicted(folder: Folder, problem: Mapping[str, int] | None) -> dict[str, A
     """Predict the time of a problem, or of the family's usual one; None where the stored plan cannot be read."""
     from warpwright import families
     from warpwright.canonical import plain
+    from warpwright.cli.untried import predicted_for
     from warpwright.device.problem import size_text
     from warpwright.plan.prediction import extents_of
     from warpwright.plan.stored import PlanError, plan_from_json
@@ -172,7 +173,7 @@ def _predicted(folder: Folder, problem: Mapping[str, int] | None) -> dict[str, A
         return None
     extents = size_text(dict(problem), [field.upper() for field in family.problem.model_fields])
     told = {"seconds": found.seconds, "speed": found.speed, "rate": found.rate, "problem": problem, "size": extents}
-    return {**told, "arch": plan.arch}
+    return {**told, "arch": plan.arch, "for": predicted_for([plan.arch])}
 
 
 def _print(found: Sequence[tuple[dict[str, Any], Judgement]]) -> None:

@@ -92,6 +92,7 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any],
     kernels = plan.get("kernels") or []
     for kernel in kernels:
         roles = {f"warps of {role['name']}": _warps(role) for role in kernel["roles"]}
+        tensor = kernel.get("tensor_memory")
         _print_pairs(
             "Plan" if len(kernels) == 1 else f"Plan of {kernel['name']}",
             {
@@ -99,6 +100,7 @@ def _print_variant(folder: Folder, judgement: Judgement, stages: dict[str, Any],
                 "exported as": plan.get("symbol"),
                 "threads": kernel["threads"],
                 "shared memory": f"{kernel['shared_bytes']:,} B",
+                "tensor memory": f"{tensor['columns']} columns" if tensor else None,
                 "registers at launch": kernel["entry_registers"],
                 "MMA": ", ".join(mma["instruction"] for mma in kernel["mmas"]),
                 **roles,

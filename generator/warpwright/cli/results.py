@@ -48,6 +48,7 @@ def names(variants: Sequence[Variant]) -> dict[str, Variant]:
 
 def prediction(variant: Variant, spec: Any) -> dict[str, Any] | None:
     """Return the predicted time of a legal variant for the first benchmark problem that it takes; None for none."""
+    from warpwright.cli.untried import predicted_for
     from warpwright.device.coverage import within
     from warpwright.families import target
     from warpwright.plan.prediction import extents_of
@@ -57,7 +58,7 @@ def prediction(variant: Variant, spec: Any) -> dict[str, Any] | None:
     if not plan.legal or problem is None:
         return None
     predicted: dict[str, Any] = plain(target(plan.family, plan.arch).predict(plan, extents_of(problem)))
-    return {**predicted, "problem": problem}
+    return {**predicted, "problem": problem, "for": predicted_for([plan.arch])}
 
 
 def timings(judgement: Judgement) -> list[dict[str, Any]]:
