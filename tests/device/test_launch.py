@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.device.plans import make_plan
-from warpwright.archs import SM90A
+from warpwright.archs import SM90A, SM100A
 from warpwright.device.launch import (
     RUNTIME_VARIABLE,
     LaunchError,
@@ -17,6 +17,8 @@ from warpwright.device.launch import (
     max_active_clusters,
     resident_ctas,
 )
+from warpwright.plan.occupancy import rooms
+from warpwright.plan.types import TensorMemory
 
 PLAN = make_plan(cluster=(2, 1))
 MAIN = PLAN.main
@@ -43,6 +45,14 @@ def test_a_plan_that_says_how_many_ctas_share_an_sm_is_taken_at_its_word() -> No
     small = replace(MAIN, shared_bytes=1024, entry_registers=32, threads=128)
     assert resident_ctas(small, SM90A) > 3
     assert resident_ctas(replace(small, ctas_per_sm=3), SM90A) == 3
+
+
+@pytest.mark.parametrize(("columns", "ctas"), [(512, 1), (256, 2), (128, 4)])
+def test_no_more_ctas_share_an_sm_than_its_tensor_memory_holds(columns: int, ctas: int) -> None:
+    small = replace(MAIN, shared_bytes=1024, entry_registers=32, threads=128)
+    allocating = replace(small, tensor_memory=TensorMemory(columns, 1, "", ""))
+    assert resident_ctas(allocating, SM100A) == rooms(allocating, SM100A)["tensor memory"] == ctas
+    assert "tensor memory" not in rooms(small, SM100A)
 
 
 def test_without_a_driver_clusters_are_counted_from_sms(monkeypatch: pytest.MonkeyPatch) -> None:

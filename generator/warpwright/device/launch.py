@@ -109,6 +109,7 @@ def resident_ctas(kernel: KernelPlan, limits: Arch) -> int:
         return kernel.ctas_per_sm
     # Registers are allocated per warp in units of 256.
     per_warp = -(-kernel.entry_registers * 32 // 256) * 256
+    tensor = kernel.tensor_memory  # a CTA that starts where its columns are taken would wait for as long as others run
     return max(
         1,
         min(
@@ -116,6 +117,7 @@ def resident_ctas(kernel: KernelPlan, limits: Arch) -> int:
             limits.registers // max(1, per_warp * -(-kernel.threads // 32)),
             limits.threads_per_sm // kernel.threads,
             limits.ctas_per_sm,
+            limits.tensor_columns // tensor.columns if tensor else limits.ctas_per_sm,
         ),
     )
 

@@ -15,6 +15,8 @@ def rooms(kernel: KernelPlan, limits: Arch) -> dict[str, int]:
         "registers": max(1, limits.registers // (kernel.threads * kernel.entry_registers)),
         "threads": limits.threads_per_sm // kernel.threads,
     }
+    if kernel.tensor_memory:  # another CTA's allocation waits until columns are freed
+        found["tensor memory"] = limits.tensor_columns // kernel.tensor_memory.columns
     if kernel.ctas_per_sm:
         found["the design"] = kernel.ctas_per_sm
     return found
