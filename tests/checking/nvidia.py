@@ -24,6 +24,7 @@ import ml_dtypes
 import numpy as np
 
 from tests.checking.foreign import EXAMPLES, VARIABLE
+from tests.checking.nvidia_scaled import Scaled
 
 #: By the words of the DSL's element types; tf32 lies in memory as f32.
 TYPES: dict[str, Any] = {
@@ -49,6 +50,12 @@ def _dequantized(o: Operands) -> Any:
     return np.einsum("mk,nk->mn", o["a"], b.astype(np.float64))
 
 
+def _signed(o: Operands) -> Any:
+    """Of bytes that the DSL (4.8.1) calls unsigned, and whose instruction descriptor says that they are signed."""
+    a, b = (o[name].astype(np.uint8).view(np.int8).astype(np.float64) for name in "ab")
+    return np.einsum("lmk,lkn->lmn", a, b, optimize=True)
+
+
 MKL, LMK, MK = product("mkl,nkl->mnl"), product("lmk,lkn->lmn"), product("mk,nk->mn")
 
 
@@ -57,7 +64,7 @@ class Case:
     """An example with options. reference: the result, of its operands in float64; out: the name of the result.
 
     exact: whether the result is that, rounded; else within one unit of its last place. findings: their kinds, where the
-    example breaks a rule (EARLY).
+    example breaks a rule (EARLY). scaled: its operands are block-scaled, and drawn anew (`nvidia_scaled`).
     """
 
     program: str
@@ -66,6 +73,7 @@ class Case:
     out: str = "c"
     exact: bool = True
     findings: tuple[str, ...] = ()
+    scaled: bool = False
 
     @property
     def title(self) -> str:
@@ -85,6 +93,8 @@ EARLY = ("race",)
 
 _F16, _BF16 = "--ab_dtype Float16 --c_dtype Float16", "--ab_dtype BFloat16 --c_dtype BFloat16"
 _I8 = "--acc_dtype Int32 --c_dtype Int32"
+_MX, _F8 = "--sf_dtype Float8E8M0FNU --sf_vec_size 32", "--a_dtype Float8E4M3FN --b_dtype Float8E4M3FN"
+SCALED = "blackwell/kernel/blockscaled_gemm/dense_blockscaled_gemm_persistent.py"
 _PAIR, _STORE = "--use_2cta_instrs --cluster_shape_mn", "--use_tma_store"
 
 CASES = [
@@ -110,8 +120,7 @@ CASES = [
     _case("dense_gemm_persistent", "512,512,160,1",
           f"--mma_tiler_mn 128,128 {_PAIR} 2,2 --ab_dtype Float8E5M2 --c_dtype Float8E4M3FN --a_major m --b_major n",
           LMK, findings=EARLY),
-    _case("dense_gemm_persistent", "512,512,160,1", f"--mma_tiler_mn 128,128 --ab_dtype Uint8 {_I8}", LMK,
-          findings=EARLY),
+    _case("dense_gemm_persistent", "512,512,160,1", f"--mma_tiler_mn 128,128 --ab_dtype Uint8 {_I8}", _signed),
     _case("dense_gemm_persistent", "1024,512,160,1",
           f"--mma_tiler_mn 256,128 {_PAIR} 2,1 {_STORE} --ab_dtype Int8 {_I8}", LMK),
     _case("dense_gemm_persistent_prefetch", "512,1032,520,1", f"--mma_tiler_mn 128,128 {_STORE} {_F16}", LMK),
@@ -125,6 +134,18 @@ CASES = [
           f"--mma_tiler_mn 128,128 {_F16} --d_dtype Float16 --alpha 2 --beta 0.5", _scaled, "d"),
     _case("dense_gemm_alpha_beta_persistent", "1024,512,200,1",
           f"--mma_tiler_mn 256,128 {_PAIR} 2,1 {_BF16} --d_dtype Float32 --alpha 0.5 --beta 2", _scaled, "d"),
+]  # fmt: skip
+CASES += [
+    *(Case(f"{TUTORIAL}nvfp4_gemm_{step}.py", f"--mnkl {size}", scaled=True)
+      for step, size in (("0", "256,512,256,1"), ("1", "512,512,512,2"))),
+    *(Case(SCALED, f"--mnkl {size} {options}", scaled=True) for size, options in (
+        ("384,256,512,1", "--mma_tiler_mn 128,128"),
+        ("512,512,320,2", "--mma_tiler_mn 256,256 --cluster_shape_mn 2,1 --c_dtype Float32"),
+        ("512,384,256,1", f"--mma_tiler_mn 128,192 {_MX} --c_dtype BFloat16"),
+        ("512,512,256,1", f"--mma_tiler_mn 256,128 --cluster_shape_mn 2,2 {_MX} --c_dtype Float32 --c_major m"),
+        ("512,512,320,1", f"--mma_tiler_mn 128,128 --cluster_shape_mn 1,2 {_MX} {_F8} --a_major m --b_major n"),
+        ("1024,512,384,1", f"--mma_tiler_mn 256,256 --cluster_shape_mn 4,1 {_MX} {_F8} --c_dtype BFloat16"),
+    )),
 ]  # fmt: skip
 
 
@@ -143,8 +164,8 @@ def check(case: Case, program: Path | None = None, seeds: int = 2) -> dict[str, 
 
 
 def _observe(case: Case, program: str, seeds: int) -> dict[str, Any]:
-    """Kinds of findings and notes, what the example's own comparison said (""), seconds of all launches, warp
-    instructions of the last one, and how many elements of the result are wrong (-1: there is none)."""
+    """Kinds of findings and notes, what the example's own comparison said (""), seconds of a core and warp instructions
+    of all launches, and how many elements of the result are wrong (-1: there is none)."""
     from warpwright.checking import FindingsError, session
 
     path = program or str(EXAMPLES / "cute" / case.program)
@@ -154,7 +175,15 @@ def _observe(case: Case, program: str, seeds: int) -> dict[str, Any]:
     before: dict[str, Any] = {}
     after: dict[str, Any] = {}
     with session.emulated("sm_100a", seeds=seeds) as gpu:
-        known, launch = gpu.called, session.run_launch
+        known, run = gpu.called, session.run_launch
+        spent, instructions = [0.0], [0]
+
+        def launch(*arguments: Any) -> Any:
+            began = time.process_time()
+            result = run(*arguments)
+            spent[0] += time.process_time() - began
+            instructions[0] += result[0].warp_instructions
+            return result
 
         def called(signature: Any, args: Any, kwargs: Any) -> None:
             given.clear()
@@ -163,6 +192,13 @@ def _observe(case: Case, program: str, seeds: int) -> dict[str, Any]:
             known(signature, args, kwargs)
 
         def launched(*arguments: Any) -> Any:
+            if case.scaled and "sfa_ptr" in given:
+                pointers = {name: value for name, value in given.items() if name.endswith("_ptr")}
+                drawn = Scaled(pointers, case.options, seed=1)
+                result = launch(*arguments)
+                after["out"] = drawn.result()
+                after["wrong"] = _differences(drawn.product, after["out"], True)
+                return result
             if case.out not in given:
                 return launch(*arguments)
             before.update({n: _values(v) for n, v in given.items() if _is_operand(v) and n not in before})
@@ -175,13 +211,13 @@ def _observe(case: Case, program: str, seeds: int) -> dict[str, Any]:
         said = ""
         try:
             runpy.run_path(path, run_name="__main__")
-        except (AssertionError, FindingsError) as error:  # its own comparison, or a finding that ends it
-            said = str(error)
-        last = gpu.launches[-1]
+        except (AssertionError, FindingsError, ValueError) as error:  # its own comparison, or a finding that ends it
+            if not after or not case.scaled:
+                said = str(error)
         notes = sorted({note.kind for each in gpu.launches for note in each.notes})
         return {
             "said": said, "findings": sorted({f.kind for f in gpu.findings}), "notes": notes,
-            "seconds": sum(each.seconds for each in gpu.launches), "warp_instructions": last.warp_instructions,
+            "seconds": spent[0], "warp_instructions": instructions[0],
             "wrong": after.get("wrong", -1), "elements": after["out"].size if after else 0,
         }  # fmt: skip
 
@@ -206,13 +242,16 @@ def _values(value: Any) -> Any:
 def _wrong(case: Case, operands: Operands, found: Any) -> int:
     """How many elements of the result are not those of the reference."""
     wide = {n: v.astype(np.float64) if isinstance(v, np.ndarray) else v for n, v in operands.items()}
-    expected = case.reference(wide)
+    return _differences(case.reference(wide), found, case.exact)
+
+
+def _differences(expected: Any, found: Any, exact: bool) -> int:
     if np.issubdtype(found.dtype, np.integer):
         limits = np.iinfo(found.dtype)
         return int((found != np.clip(np.rint(expected), limits.min, limits.max)).sum())
     most = float(ml_dtypes.finfo(found.dtype).max)
     rounded = np.clip(expected, -most, most).astype(found.dtype)
-    if case.exact:
+    if exact:
         return int((found != rounded).sum())
     unit = np.abs(rounded.astype(np.float64)) * float(ml_dtypes.finfo(found.dtype).eps)
     return int((~(np.abs(found.astype(np.float64) - expected) <= unit)).sum())
