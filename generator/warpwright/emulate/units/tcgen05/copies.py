@@ -30,59 +30,65 @@ from warpwright.emulate.units.tcgen05.pipelines import hand_over
 #: where its registers are first used, and production kernels rely on that.
 LOADS = "tcgen05-loads"
 _T = np.arange(32)
+#: Each thread has a lane, each register a column.
+ROWS = "32x32b"
 #: Threads 16 and up access the same lanes as the others, an immediate number of columns further.
 HALVES = "16x32bx2"
 #: shape: (registers of .x1, columns of .x1, lane and column of each thread, lane and column of each register of .x1)
 _SHAPES: dict[str, tuple[int, int, Array, Array, list[int], list[int]]] = {
-    "32x32b": (1, 1, _T, _T * 0, [0], [0]),
+    ROWS: (1, 1, _T, _T * 0, [0], [0]),
     "16x64b": (1, 2, _T // 4 + 8 * (_T % 2), _T // 2 % 2, [0], [0]),
     "16x128b": (2, 4, _T // 4, _T % 4, [0, 8], [0, 0]),
     "16x256b": (4, 8, _T // 4, 2 * (_T % 4), [0, 0, 8, 8], [0, 1, 0, 1]),
     HALVES: (1, 1, _T % 16, _T * 0, [0], [0]),
 }
 SHAPES = frozenset(_SHAPES)
-_PLACES: dict[tuple[str, int], tuple[Array, Array, int]] = {}
+_PLACES: dict[tuple[str, int], tuple[Array, Array, int, int]] = {}
 
 
 def registers_of(shape: str, repeat: int) -> int:
     return _SHAPES[shape][0] * repeat
 
 
-def _places(shape: str, repeat: int) -> tuple[Array, Array, int]:
-    """(lanes, columns) as (registers, 32) arrays relative to the address, and how many columns there are."""
+def _places(shape: str, repeat: int) -> tuple[Array, Array, int, int]:
+    """(lanes, columns) as (registers, 32) arrays relative to the address, how many columns, and the last lane."""
     found = _PLACES.get((shape, repeat))
     if found is None:
         count, wide, lane, column, lanes, columns = _SHAPES[shape]
         step = np.repeat(np.arange(repeat), count) * wide
         rows = np.tile(lanes, repeat)[:, None] + lane
         cols = (np.tile(columns, repeat) + step)[:, None] + column
-        found = _PLACES[shape, repeat] = rows, cols, wide * repeat
+        found = _PLACES[shape, repeat] = rows, cols, wide * repeat, int(rows.max())
     return found
 
 
 def _locate(f: Fiber, number: int, address: int, shape: str, repeat: int, halves: bool, split: int, what: str) -> Any:
     """(memory, lanes, columns, cells) of one access; `halves`: each register is two columns of 16 bits.
 
-    split: of HALVES, how many columns further the second half of the threads is.
+    split: of HALVES, how many columns further the second half of the threads is. Where each thread has a lane of its own
+    and each register a column, lanes and columns are slices.
     """
     warp = f.warp
     machine = warp.machine
     if f.mask != warp.alive:
         machine.fault("convergence", warp, number, f"{what} needs all lanes of the warp", fatal=True)
     memory = memory_of(warp.cta)
-    lanes, columns, wide = _places(shape, repeat)
+    lanes, columns, wide, last = _places(shape, repeat)
     first, base = address >> 16, address & 0xFFFF
     wide *= 1 + halves
     quarter = warp.index % 4
-    if first // 32 != quarter or first % 16 or first % 32 + int(lanes.max()) >= 32:
+    if first // 32 != quarter or first % 16 or first % 32 + last >= 32:
         text = (
             f"{what} at lane {first}: warp {warp.index} reaches lanes {32 * quarter}..{32 * quarter + 31} alone"
             f" (a quarter by its index modulo 4)"
         )
         machine.fault("tensor-memory", warp, number, text, fatal=True)
     inside(memory, warp, number, base, wide)
-    bands = slice(first // 16, (first + int(lanes.max())) // 16 + 1, 1)
-    columns, cells = base + columns * (1 + halves), cells_of(base, wide, bands)
+    bands = slice(first // 16, (first + last) // 16 + 1, 1)
+    cells = cells_of(base, wide, bands)
+    if shape == ROWS and not halves:
+        return memory, slice(first, first + 32), slice(base, base + wide), cells
+    columns = base + columns * (1 + halves)
     if shape == HALVES:
         inside(memory, warp, number, base + split, wide)
         cells = np.union1d(cells, cells_of(base + split, wide, bands))
@@ -160,6 +166,8 @@ def tcgen05_ld(
     access(memory, warp, number, cells, event, visible, False)
     warp.own(Loading).fill(event, names)
     found: Array = memory.words[lanes, columns]
+    if isinstance(lanes, slice):
+        return found.T
     if pack:
         found = (found & 0xFFFF) | memory.words[lanes, columns + 1] << 16
     return found
@@ -175,7 +183,7 @@ def tcgen05_st(
     if unpack:
         memory.words[lanes, columns + 1] = values >> 16
         values = values & 0xFFFF
-    memory.words[lanes, columns] = values
+    memory.words[lanes, columns] = values.T if isinstance(lanes, slice) else values
 
 
 def tcgen05_wait(f: Fiber, number: int, load: bool) -> None:
