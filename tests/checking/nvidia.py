@@ -18,20 +18,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
 
 from tests.checking.foreign import EXAMPLES, VARIABLE
-from tests.checking.nvidia_scaled import Scaled
+from tests.checking.nvidia_operands import Scaled, grouped, values_of
 
-#: By the words of the DSL's element types; tf32 lies in memory as f32.
-TYPES: dict[str, Any] = {
-    "Float16": np.float16, "BFloat16": ml_dtypes.bfloat16, "Float32": np.float32, "TFloat32": np.float32,
-    "Float8E4M3FN": ml_dtypes.float8_e4m3fn, "Float8E5M2": ml_dtypes.float8_e5m2, "Int8": np.int8, "Uint8": np.uint8,
-    "Int32": np.int32,
-}  # fmt: skip
 _ROOT = Path(__file__).parents[2]
 DENSE, TUTORIAL = "blackwell/kernel/dense_gemm/", "blackwell/tutorial/tutorial_gemm/"
 Operands = Mapping[str, Any]
@@ -64,7 +58,7 @@ class Case:
     """An example with options. reference: the result, of its operands in float64; out: the name of the result.
 
     exact: whether the result is that, rounded; else within one unit of its last place. findings: their kinds, where the
-    example breaks a rule (EARLY). scaled: its operands are block-scaled, and drawn anew (`nvidia_scaled`).
+    example breaks a rule (EARLY). operands: "scaled" are drawn anew, "grouped" read by their addresses.
     """
 
     program: str
@@ -73,7 +67,7 @@ class Case:
     out: str = "c"
     exact: bool = True
     findings: tuple[str, ...] = ()
-    scaled: bool = False
+    operands: Literal["named", "scaled", "grouped"] = "named"
 
     @property
     def title(self) -> str:
@@ -136,9 +130,15 @@ CASES = [
           f"--mma_tiler_mn 256,128 {_PAIR} 2,1 {_BF16} --d_dtype Float32 --alpha 0.5 --beta 2", _scaled, "d"),
 ]  # fmt: skip
 CASES += [
-    *(Case(f"{TUTORIAL}nvfp4_gemm_{step}.py", f"--mnkl {size}", scaled=True)
+    *(Case("blackwell/kernel/grouped_gemm/grouped_gemm.py", f"--num_groups {n} --problem_sizes_mnkl {sizes} {options}",
+           operands="grouped") for n, sizes, options in (
+        (2, "(256,128,128,1),(128,136,64,1)", "--mma_tiler_mn 128,128 --cluster_shape_mn 1,1"),
+        (3, "(512,256,128,1),(128,136,64,1),(264,520,200,1)",
+         f"--mma_tiler_mn 256,128 {_PAIR} 2,1 --tensormap_update_mode GMEM"),
+    )),
+    *(Case(f"{TUTORIAL}nvfp4_gemm_{step}.py", f"--mnkl {size}", operands="scaled")
       for step, size in (("0", "256,512,256,1"), ("1", "512,512,512,2"))),
-    *(Case(SCALED, f"--mnkl {size} {options}", scaled=True) for size, options in (
+    *(Case(SCALED, f"--mnkl {size} {options}", operands="scaled") for size, options in (
         ("384,256,512,1", "--mma_tiler_mn 128,128"),
         ("512,512,320,2", "--mma_tiler_mn 256,256 --cluster_shape_mn 2,1 --c_dtype Float32"),
         ("512,384,256,1", f"--mma_tiler_mn 128,192 {_MX} --c_dtype BFloat16"),
@@ -192,7 +192,13 @@ def _observe(case: Case, program: str, seeds: int) -> dict[str, Any]:
             known(signature, args, kwargs)
 
         def launched(*arguments: Any) -> Any:
-            if case.scaled and "sfa_ptr" in given:
+            if case.operands == "grouped" and "problem_shape_mnkl" in given:
+                result = launch(*arguments)
+                pairs = [*grouped(given)]
+                after["out"] = np.concatenate([found.reshape(-1) for _, found in pairs])
+                after["wrong"] = sum(_differences(expected, found, True) for expected, found in pairs)
+                return result
+            if case.operands == "scaled" and "sfa_ptr" in given:
                 pointers = {name: value for name, value in given.items() if name.endswith("_ptr")}
                 drawn = Scaled(pointers, case.options, seed=1)
                 result = launch(*arguments)
@@ -212,7 +218,7 @@ def _observe(case: Case, program: str, seeds: int) -> dict[str, Any]:
         try:
             runpy.run_path(path, run_name="__main__")
         except (AssertionError, FindingsError, ValueError) as error:  # its own comparison, or a finding that ends it
-            if not after or not case.scaled:
+            if not after or case.operands != "scaled":
                 said = str(error)
         notes = sorted({note.kind for each in gpu.launches for note in each.notes})
         return {
@@ -228,15 +234,7 @@ def _is_operand(value: Any) -> bool:
 
 def _values(value: Any) -> Any:
     """A scalar as it is, a tensor of the DSL as a numpy array of its type: a copy of what lies in device memory."""
-    if not hasattr(value, "element_type"):
-        return value
-    from warpwright.checking.device_memory import bytes_at
-
-    kind = np.dtype(TYPES[value.element_type.__name__])
-    shape, strides = tuple(map(int, value.shape)), tuple(int(s) * kind.itemsize for s in value.stride)
-    size = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + kind.itemsize
-    words = bytes_at(int(value.data_ptr), size)[: kind.itemsize].view(f"u{kind.itemsize}")
-    return np.lib.stride_tricks.as_strided(words, shape, strides).copy().view(kind)
+    return values_of(value) if hasattr(value, "element_type") else value
 
 
 def _wrong(case: Case, operands: Operands, found: Any) -> int:

@@ -103,6 +103,18 @@ AGAIN:
  wgmma.commit_group.sync.aligned;
  wgmma.wait_group.sync.aligned 0;
 """,
+    "tensor maps": """
+ st.shared.b64 [%r1+64], 0;
+ tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r1+64], %rd0;
+ tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r1+64], 1, %r0;
+ tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%r1+64], 0, 64;
+ tensormap.replace.tile.swizzle_mode.b1024.b32 [%rd0], 3;
+ add.s32 %r2, %r1, 64;
+ tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd0], [%r2], 128;
+ fence.proxy.tensormap::generic.release.gpu;
+ fence.proxy.tensormap::generic.acquire.gpu [%rd0], 128;
+ clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2+16];
+""",
     "tensor memory": """
  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1+32], 64;
  ld.shared.b32 %r2, [%r1+32];

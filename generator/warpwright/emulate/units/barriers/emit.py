@@ -200,6 +200,6 @@ OPCODES = {
     **table(  # proxies that are not emulated
         Opcode(emit=hint, result=False, deleted=True),
         *(f"{name}.proxy.{kind}" for name in ("fence", "membar")
-          for kind in ("tensormap", "tensormap::generic", "alias")),
+          for kind in ("tensormap", "alias")),
     ),
 }  # fmt: skip

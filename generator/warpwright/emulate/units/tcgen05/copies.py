@@ -65,8 +65,7 @@ def _places(shape: str, repeat: int) -> tuple[Array, Array, int, int]:
 def _locate(f: Fiber, number: int, address: int, shape: str, repeat: int, halves: bool, split: int, what: str) -> Any:
     """(memory, lanes, columns, cells) of one access; `halves`: each register is two columns of 16 bits.
 
-    split: of HALVES, how many columns further the second half of the threads is. Where each thread has a lane of its own
-    and each register a column, lanes and columns are slices.
+    split: of HALVES, how many columns further the second half of the threads is. Of ROWS lanes and columns are slices.
     """
     warp = f.warp
     machine = warp.machine
@@ -166,8 +165,7 @@ def tcgen05_ld(
     access(memory, warp, number, cells, event, visible, False)
     warp.own(Loading).fill(event, names)
     found: Array = memory.words[lanes, columns]
-    if isinstance(lanes, slice):
-        return found.T
+    found = np.transpose(found) if isinstance(lanes, slice) else found
     if pack:
         found = (found & 0xFFFF) | memory.words[lanes, columns + 1] << 16
     return found

@@ -8,13 +8,15 @@ from warpwright.emulate.units.tma.bulk import bulk_load, bulk_prefetch, bulk_sto
 from warpwright.emulate.units.tma.copies import READS, TAIL, bulk_commit, bulk_wait, check_read
 from warpwright.emulate.units.tma.emit import OPCODES
 from warpwright.emulate.units.tma.reduce import bulk_peer, bulk_reduce
+from warpwright.emulate.units.tma.replaced import map_copy, map_fence, map_replace
 from warpwright.emulate.units.tma.tensors import tensor_load, tensor_store
 
 UNIT = Unit(
     "tma",
     OPCODES,
     (
-        bulk_commit, bulk_load, bulk_peer, bulk_prefetch, bulk_reduce, bulk_store, bulk_wait, tensor_load, tensor_store,
+        bulk_commit, bulk_load, bulk_peer, bulk_prefetch, bulk_reduce, bulk_store, bulk_wait, map_copy,
+        map_fence, map_replace, tensor_load, tensor_store,
     ),
     kinds={"tma": Kind("a tensor copy or bulk copy whose operands are illegal", "crash")},
     observes={

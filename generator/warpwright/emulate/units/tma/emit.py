@@ -10,6 +10,7 @@ from warpwright.emulate.translate.operands import address_of, single
 from warpwright.emulate.translate.unit import Count, Opcode, hint, table
 from warpwright.emulate.units.atomics.access import Order
 from warpwright.emulate.units.atomics.operations import TYPES, Operator
+from warpwright.emulate.units.tma.replaced import EACH, ONE
 
 if TYPE_CHECKING:
     from warpwright.emulate.translate.node import Node
@@ -91,6 +92,29 @@ def _bulk_wait(w: BlockWriter, n: Node) -> None:
     w.lines.append(f"bulk_wait(f, {count}, {'read' in n.instruction.parts})")
 
 
+def _replace(w: BlockWriter, n: Node) -> None:
+    """tensormap.replace.tile.FIELD{.space}.b1024.type [address] {, mode}, value."""
+    parts, (memory, *more), number = n.instruction.parts, n.instruction.operands, n.number
+    name = parts[3]
+    if parts[2] != "tile" or name not in (ONE if len(more) == 1 else EACH):
+        raise UnsupportedInstruction(f"{n.instruction.where}: not emulated")
+    shared = True if "shared::cta" in parts else False if "global" in parts else None
+    mode = single(w, more[0], number) if len(more) > 1 else "0"
+    value = single(w, more[-1], number, "u64" if parts[-1] == "b64" else "u32")
+    w.lines.append(f"map_replace(f, {number}, {address_of(w, memory, number)}, {shared}, '{name}', {mode}, {value})")
+
+
+def _copy_map(w: BlockWriter, n: Node) -> None:
+    target, source, _size = n.instruction.operands
+    places = ", ".join(address_of(w, each, n.number) for each in (target, source))
+    w.lines.append(f"map_copy(f, {n.number}, {places})")
+
+
+def _map_fence(w: BlockWriter, n: Node) -> None:
+    operands = n.instruction.operands
+    w.lines.append(f"map_fence(f, {address_of(w, operands[0], n.number) if operands else None})")
+
+
 OPCODES = {
     **table(Opcode(emit=_tensor, result=False), "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor"),
     **table(
@@ -100,5 +124,11 @@ OPCODES = {
     "cp.async.bulk.commit_group": Opcode(emit=_bulk_commit, result=False, deleted=True),
     "cp.async.bulk.wait_group": Opcode(emit=_bulk_wait, result=False, deleted=True, count=Count("group", (1,), 1)),
     "cp.async.bulk.prefetch.L2": Opcode(emit=_prefetch, result=False),
+    "tensormap.replace": Opcode(emit=_replace, result=False),
+    "tensormap.cp_fenceproxy": Opcode(emit=_copy_map, result=False, deleted=True),
+    **table(
+        Opcode(emit=_map_fence, result=False, deleted=True),
+        "fence.proxy.tensormap::generic", "membar.proxy.tensormap::generic",
+    ),
     "cp.async.bulk.prefetch.tensor": Opcode(emit=hint, result=False),
 }  # fmt: skip

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from warpwright.emulate.machine.findings import EmulatorError
 from warpwright.emulate.units.tma.tensor_map import BELOW, TYPES, Swizzle, TensorMap, UnsupportedTensorMap
 
-__all__ = ["BYTES", "FIELDS", "changed", "decode", "field"]
+__all__ = ["BYTES", "FIELDS", "READ", "changed", "decode", "field"]
 
 #: Of a CUtensorMap.
 BYTES = 128
-_READ = 64  # of these the hardware reads
+READ = 64  # of these the hardware reads, and host code of the DSL copies
 _MODES = 5
 
 #: First bit, bits, and how many bits further the same field of the next mode lies (0: one field for all modes).
@@ -49,7 +49,7 @@ _ATOMS = ("16 B", "32 B", "32 B with halves of 16 B exchanged", "64 B")
 def field(raw: bytes, name: str, mode: int = 0) -> int:
     """Return a field of FIELDS as it stands, of one mode (strides: from mode 1, counted as 0)."""
     first, bits, apart = FIELDS[name]
-    return int.from_bytes(raw[:_READ], "little") >> first + apart * mode & (1 << bits) - 1
+    return int.from_bytes(raw[:READ], "little") >> first + apart * mode & (1 << bits) - 1
 
 
 def changed(raw: bytes, name: str, value: int, mode: int = 0) -> bytes:
@@ -66,7 +66,7 @@ def decode(raw: bytes) -> TensorMap:
     Raises EmulatorError for what is no tensor map or one that the hardware rejects, UnsupportedTensorMap for im2col,
     interleaved layouts, and the swizzles of sm_100 with atoms beyond 32 B.
     """
-    if len(raw) < _READ:
+    if len(raw) < READ:
         raise EmulatorError(f"{len(raw)} bytes are no tensor map, which has {BYTES}")
     address, flags, *numbers = _FIRST.unpack_from(raw)
     low, high, extents = numbers[:4], numbers[4], numbers[5:10]

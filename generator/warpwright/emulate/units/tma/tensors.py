@@ -32,6 +32,7 @@ from warpwright.emulate.units.tma.copies import (
 )  # fmt: skip
 from warpwright.emulate.units.tma.encoding import BYTES, decode
 from warpwright.emulate.units.tma.reduce import reduction_of
+from warpwright.emulate.units.tma.replaced import used
 from warpwright.emulate.units.tma.tensor_map import TensorMap, UnsupportedTensorMap
 from warpwright.emulate.units.tma.tracked import tensor
 from warpwright.emulate.units.tma.uncommon import fetch, part
@@ -48,6 +49,8 @@ def _tensor_map(f: Fiber, number: int, address: int) -> tuple[int, TensorMap]:
     machine = f.warp.machine
     index, offset = divmod(address - PARAM_WINDOW, PARAM_BYTES)
     found: TensorMap | None = machine.opaque.get(index) if not offset else None
+    if index < 0:
+        used(f, number, address)
     if found is None:
         found = _decoded(f, number, address)
         if not offset and index >= 0:
