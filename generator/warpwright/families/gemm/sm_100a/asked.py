@@ -44,6 +44,11 @@ class Asked(NamedTuple):
         return self.scheduler == "persistent"
 
     @property
+    def several_tiles(self) -> bool:
+        """Whether a CTA may compute more than one: its accumulators are filled again."""
+        return self.scheduler != "one_tile"
+
+    @property
     def walk(self) -> int:
         """How far the counter of tiles goes, in times of as many as there are: a persistent CTA stops beyond the last
         one, within a step of the grid's clusters."""

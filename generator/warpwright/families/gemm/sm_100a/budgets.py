@@ -51,5 +51,5 @@ def _(s: Solution) -> Finding:
 @BUDGET.add("tensor_memory.one_tile", "design.accumulator_stages")
 def _(s: Solution) -> Finding:
     """a CTA that computes one tile has no other one whose MMAs a second accumulator could take"""
-    bad = s.asked.scheduler == "one_tile" and s.accumulators.stages > 1
+    bad = not s.asked.several_tiles and s.accumulators.stages > 1
     return (s.accumulators.stages, "1", 1) if bad else None

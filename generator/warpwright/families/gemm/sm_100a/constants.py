@@ -177,6 +177,8 @@ def _tensor(s: Solution) -> list[Constant]:
     else:
         note = f"of tensor memory: the power of two that holds {t.used} of accumulators"
         found.append(Constant("TENSOR_COLUMNS", t.columns, note))
+    if not a.several_tiles:
+        return found
     arrivals = WARPS * t.across * a.cta_group
     groups = "WARPGROUPS" if t.across > 1 else ""
     who = "epilogue warps that read an accumulator" + (", of both CTAs" if a.cta_group == 2 else "")

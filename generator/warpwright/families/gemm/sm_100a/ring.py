@@ -114,7 +114,7 @@ def _mbarriers(a: Asked, t: Accumulators, o: Output, stages: int) -> list[tuple[
         ("loaded", stages, "A and B are in a stage"),
         ("consumed", stages, "a stage has been multiplied"),
         ("accumulated", accumulators, "an accumulator holds its sums"),
-        ("drained", accumulators, "an accumulator has been read"),
+        *([("drained", accumulators, "an accumulator has been read")] if a.several_tiles else []),
     ]
     if o.c_stages:
         found += [("c_full", o.c_stages, "C is in a stage"), ("c_empty", o.c_stages, "a stage of C has been read")]

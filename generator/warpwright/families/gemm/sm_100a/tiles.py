@@ -47,7 +47,7 @@ def accumulators(a: Asked) -> Accumulators:
     once = consumers * a.tile_n
     stages = a.accumulator_stages
     if stages is None:  # a CTA's only tile has no other one to overlap with
-        stages = 2 if 2 * once <= a.arch.tensor_columns and a.scheduler != "one_tile" else 1
+        stages = 2 if 2 * once <= a.arch.tensor_columns and a.several_tiles else 1
     used = stages * once
     columns = max(a.arch.tensor_least, _power_of_two(used))
     warpgroups = max(1, (WARPS * consumers if a.epilogue_warps is None else a.epilogue_warps) // WARPS)
@@ -70,6 +70,6 @@ def output(a: Asked, t: Accumulators) -> Output:
         usual_stages = 2 if subtiles % 2 == 0 else 1
         stages = usual_stages if a.epilogue_stages is None else a.epilogue_stages
     c_stages = max(_C_STAGES, stages) if a.computed.tile_operands else 0
-    if a.scheduler == "one_tile":
+    if not a.several_tiles:
         c_stages = min(c_stages, subtiles)  # of its only tile a CTA takes each subtile of C once
     return Output(subtile_n, usual_n, subtiles, stages, usual_stages, c_stages)

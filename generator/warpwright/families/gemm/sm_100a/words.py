@@ -29,7 +29,7 @@ def words(plan: Plan) -> dict[str, Any]:
     in_shared = [name for name in matrices if name != "d" or by_tma]
     names = {constant.name for constant in plan.constants}
     passed = shared.kernel_arguments(design, chain, in_shared, ())
-    pair = design.cta_group == 2
+    pair, several_tiles = design.cta_group == 2, design.scheduler != "one_tile"
     rows = {"a": "TILE_M", "b": "LOAD_N" if pair else "TILE_N"}
     tiles = {"a": "m_tile", "b": "n_tile * CTA_GROUP + in_pair" if pair else "n_tile"}
     return {
@@ -47,7 +47,8 @@ def words(plan: Plan) -> dict[str, Any]:
         "has_vectors": any(operand.kind.startswith("vector") for operand, _ in operands),
         "has_vectors_m": any(operand.kind == "vector_m" for operand, _ in operands),
         "stores_by_tma": by_tma,
-        "slots_are_reused": design.scheduler != "one_tile" or "SUBTILES_N" in names,
+        "several_tiles": several_tiles,
+        "slots_are_reused": several_tiles or "SUBTILES_N" in names,
         "edge": {**shared.edge(majors["d"]), **({"tile": "MMA_M"} if majors["d"] == "m" else {})},
         "contiguous": shared.listed([majors[name].upper() for name in matrices]),
         "layouts": [_layout(plan, name, majors[name]) for name in in_shared],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from warpwright.families.gemm.parts.boxes import copy, subtile_swizzle
 from warpwright.families.gemm.sm_100a.instruction import mma
 from warpwright.families.gemm.sm_100a.ring import RESPONSE_BYTES, TILE_STAGES
@@ -50,8 +52,13 @@ def barriers(s: Solution) -> tuple[Barrier, ...]:
         _mbarrier(
             "accumulated", accumulators, 1, 0, "epilogue", "commit of its consumer" + (", to both" if pair else "")
         ),
-        _mbarrier("drained", accumulators, warps, 0, "consumer", f"a thread per epilogue warp{of_both}", pair),
     ]
+    if a.several_tiles:
+        found.append(
+            _mbarrier("drained", accumulators, warps, 0, "consumer", f"a thread per epilogue warp{of_both}", pair)
+        )
+    else:
+        found[-1] = replace(found[-1], state="0")
     read = s.computed.read
     if read:
         stage = MMA_M * o.subtile_n * read.bytes * t.warpgroups
