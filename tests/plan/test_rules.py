@@ -2,66 +2,36 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import random
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.plan.boundaries import (
+    WITH_C,
+    Case,
+    at,
+    broken,
+    cluster,
+    holds_with_the_nearest,
+    is_told,
+    near,
+    number,
+    value,
+)
 from tests.plan.space import any_point, likely_point, model, point
-from warpwright.canonical import plain
 from warpwright.plan import folder_name, plan, rules
 from warpwright.plan.rule import nearest_of
-
-Changes = Mapping[str, Any]
 
 COOP1 = {"design.consumer_warps": 4}
 COOP3 = {"design.consumer_warps": 12, "design.tile.m": 192}
 PING = {"design.schedule": "pingpong"}
-WITH_C = {"kernel.epilogue": ["alpha", "beta_c"], "kernel.c": {"dtype": "f16", "major": "n"}}
 
 
 def split(producer: int, consumer: int) -> dict[str, Any]:
     return {"design.registers": {"producer": producer, "consumer": consumer}}
-
-
-def cluster(m: int, n: int) -> dict[str, Any]:
-    return {"design.cluster": {"m": m, "n": n}}
-
-
-@dataclass(frozen=True)
-class Case:
-    """A rule's neighbours: changes to the plain point that are just legal, and just illegal with the nearest value.
-
-    `repair` turns the text of the nearest value into changes.
-    """
-
-    rule: str
-    legal: list[dict[str, Any]]
-    illegal: list[tuple[dict[str, Any], str]]
-    repair: Callable[[str], Changes]
-    base: dict[str, Any] = field(default_factory=dict)
-
-
-def number(path: str) -> Callable[[str], Changes]:
-    return lambda nearest: {path: int(nearest)}
-
-
-def value(path: str) -> Callable[[str], Changes]:
-    return lambda nearest: {path: yaml.safe_load(nearest)}
-
-
-def at(path: str, *values: Any) -> list[dict[str, Any]]:
-    return [{path: v} for v in values]
-
-
-def near(path: str, nearest: Mapping[Any, Any]) -> list[tuple[dict[str, Any], str]]:
-    return [({path: v}, str(legal)) for v, legal in nearest.items()]
 
 
 CASES = [
@@ -370,10 +340,6 @@ CASES = [
 ]
 
 
-def broken(changes: Changes) -> set[str]:
-    return {violation.rule for violation in plan(point(changes)).violations}
-
-
 def test_every_rule_has_its_boundaries():
     listed = [rule.id for rule in rules()["gemm", "sm_90a"]]
     assert len(listed) == len(set(listed))
@@ -393,7 +359,7 @@ def test_rules_state_themselves():
     ("rule", "changes"), [(case.rule, {**case.base, **changes}) for case in CASES for changes in case.legal]
 )
 def test_the_last_legal_value(rule, changes):
-    assert broken(changes) == set()
+    assert broken(point(changes)) == set()
 
 
 @pytest.mark.parametrize(
@@ -401,13 +367,7 @@ def test_the_last_legal_value(rule, changes):
     [(case.rule, {**case.base, **changes}, near, case.repair) for case in CASES for changes, near in case.illegal],
 )
 def test_the_first_illegal_value_and_its_remedy(rule, changes, nearest, repair):
-    found = {violation.rule: violation for violation in plan(point(changes)).violations}
-    assert rule in found
-    assert found[rule].nearest == nearest
-    origin = r"(, the default|, from auto)?: "
-    assert re.match(re.escape(f"{found[rule].field} = {found[rule].value}") + origin, found[rule].message)
-    assert found[rule].message.endswith(f"(limit: {found[rule].limit}; nearest legal: {nearest})")
-    assert broken({**changes, **repair(nearest)}) == set()
+    is_told(point, rule, changes, nearest, repair)
 
 
 @pytest.mark.parametrize("stages", [1, "auto"])
@@ -451,22 +411,8 @@ def test_a_folder_s_name_fits_a_file_system():
 
 @pytest.mark.parametrize("seed", range(300))
 def test_the_nearest_value_of_any_violation_would_do(seed):
-    """Put in the place of the field, whatever else is wrong with the point: its rule then holds."""
-    at_random = random.Random(seed)
-    asked = plain((any_point if seed % 2 else likely_point)(at_random.choice))
-    for violation in plan(model(asked)).violations:
-        assert ("; nearest legal: " in violation.message) != ("; instead: " in violation.message)
-        if "; nearest legal: " in violation.message:
-            tree = copy.deepcopy(asked)
-            *parents, last = violation.field.split(".")
-            node = tree
-            for name in parents:
-                node = node[name]
-            node[last] = yaml.safe_load(violation.nearest)
-            tree["kernel"]["epilogue"] = [
-                {"op": step} if isinstance(step, str) else step for step in tree["kernel"]["epilogue"]
-            ]
-            assert violation.rule not in {left.rule for left in plan(model(tree)).violations}, violation
+    at_random = random.Random(seed).choice
+    holds_with_the_nearest((any_point if seed % 2 else likely_point)(at_random), model)
 
 
 @pytest.mark.parametrize(

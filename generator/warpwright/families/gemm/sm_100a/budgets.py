@@ -5,7 +5,7 @@ These rules read derived numbers, which make sense only where every rule of `sha
 
 from __future__ import annotations
 
-from warpwright.families.gemm.sm_100a.ring import size
+from warpwright.families.gemm.sm_100a.ring import size, sized
 from warpwright.families.gemm.sm_100a.solution import Solution
 from warpwright.plan.rule import Advice, Finding, RuleSet
 
@@ -39,6 +39,25 @@ def _(s: Solution) -> Finding:
         return None
     fitting = most // (t.consumers * s.asked.tile_n)
     return f"{t.stages} ({t.used} columns)", f"{most} columns", fitting or Advice("a smaller tile.n")
+
+
+@BUDGET.add("tensor_memory.residents", "design.stages")
+def _(s: Solution) -> Finding:
+    """CTAs that one SM holds by their shared memory have columns there too: an allocation waits until there are some (PTX
+    ISA 9.1, 9.7.16.7), and of two clusters each may hold what the other waits for"""
+    arch, columns = s.asked.arch, s.accumulators.columns
+
+    def held(stages: int) -> int:
+        """By threads and shared memory; registers may allow fewer."""
+        shared = arch.shared_per_sm // (sized(s.asked, s.accumulators, s.output, stages) + arch.shared_reserved)
+        return min(shared, arch.threads_per_sm // s.warps.threads, arch.ctas_per_sm)
+
+    stages, most = s.ring.stages, arch.tensor_columns
+    if columns > most or held(stages) * columns <= most:
+        return None
+    enough = next((n for n in range(stages, s.ring.fitting + 1) if held(n) * columns <= most), None)
+    told = f"{stages} ({held(stages)} CTAs of {columns} columns)"
+    return told, f"{most} columns", enough or Advice("fewer accumulator stages")
 
 
 @BUDGET.add("tensor_memory.stages", "design.accumulator_stages")

@@ -121,12 +121,12 @@ def _stages(s: Solution) -> list[Constant]:
         ]  # fmt: skip
     if a.scheduler == "dynamic":
         along = "PAIRS" if pair else "CLUSTER_M"
-        groups = [x for x, n in ((along, a.cluster_m // a.cta_group), ("CLUSTER_N", a.cluster_n)) if n > 1]
+        sharing = [x for x, n in ((along, a.cluster_m // a.cta_group), ("CLUSTER_N", a.cluster_n)) if n > 1]
         each = "THREADS // LANES"
         if pair:
             each = f"CTA_GROUP * {each} - {'CONSUMERS' if t.consumers > 1 else '1'}"
-            each = f"({each})" if groups else each
-        taken = _times(each, *groups)
+            each = f"({each})" if sharing else each
+        taken = _times(each, *sharing)
         found += [
             Constant("TILE_STAGES", TILE_STAGES, "of the ring of tiles that are handed out"),
             Constant("RESPONSE_BYTES", RESPONSE_BYTES, "of an answer of cluster launch control"),

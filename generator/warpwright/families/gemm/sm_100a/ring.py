@@ -11,7 +11,7 @@ from warpwright.families.gemm.sm_100a.tiles import MMA_M, Accumulators, Output
 from warpwright.plan.memory import align_up
 from warpwright.plan.types import Buffer, Swizzle
 
-__all__ = ["RESPONSE_BYTES", "TILE_STAGES", "Ring", "buffers", "ring", "size"]
+__all__ = ["RESPONSE_BYTES", "TILE_STAGES", "Ring", "buffers", "ring", "size", "sized"]
 
 #: More stages than this hide no further latency: at 64 columns of K they cover over 1000 of K.
 MAX_AUTO_STAGES = 16
@@ -35,10 +35,10 @@ class Ring(NamedTuple):
 def ring(a: Asked, t: Accumulators, o: Output) -> Ring:
     """Choose boxes and stages. Defined for every point: rules say what is wrong with one."""
     matrices = a.computed
-    rows_b = max(1, a.tile_n // a.cta_group)
+    rows_b = _rows_b(a)
     stage_bytes = (a.tile_m + rows_b) * a.tile_k * matrices.a.bytes
     fitting = max(0, a.arch.shared_bytes // stage_bytes)
-    while fitting and _size(a, t, o, rows_b, fitting) > a.arch.shared_bytes:
+    while fitting and sized(a, t, o, fitting) > a.arch.shared_bytes:
         fitting -= 1
     stages = min(MAX_AUTO_STAGES, max(2, fitting)) if a.stages is None else a.stages
     registers = a.arch.registers_per_thread
@@ -52,10 +52,14 @@ def ring(a: Asked, t: Accumulators, o: Output) -> Ring:
     )
 
 
-def _size(a: Asked, t: Accumulators, o: Output, rows_b: int, stages: int) -> int:
-    """Bytes of the map with so many stages."""
+def _rows_b(a: Asked) -> int:
+    return max(1, a.tile_n // a.cta_group)
+
+
+def sized(a: Asked, t: Accumulators, o: Output, stages: int) -> int:
+    """Bytes of the map with so many stages of A and B."""
     none = Boxes("none", 1, False)
-    return size(buffers(a, t, o, Ring(none, none, rows_b, 0, 0, stages)))
+    return size(buffers(a, t, o, Ring(none, none, _rows_b(a), 0, 0, stages)))
 
 
 def size(found: tuple[Buffer, ...]) -> int:

@@ -173,7 +173,10 @@ def _(s: Solution) -> Finding:
     """each CTA of a cluster column loads a share of B that is a multiple of 8 rows (one swizzle pattern)"""
     a = s.asked
     found = _multicast(a.cluster_m // a.cta_group, s.ring.rows_b, a.tile_k, s.computed.b.major)
-    return found and (a.cluster_m, found[1], a.cta_group)
+    if found is None:
+        return None
+    _, limit, pairs = found
+    return a.cluster_m, limit, pairs * a.cta_group if isinstance(pairs, int) else pairs
 
 
 # Epilogue ------------------------------------------------------------------------------------------------
