@@ -43,7 +43,7 @@ def _(s: Solution) -> Finding:
 
 @BUDGET.add("tensor_memory.residents", "design.stages")
 def _(s: Solution) -> Finding:
-    """CTAs that one SM holds by their shared memory have columns there too: an allocation waits until there are some (PTX
+    """CTAs that one SM holds by their shared memory have columns there too: else allocations wait for each other (PTX
     ISA 9.1, 9.7.16.7), and of two clusters each may hold what the other waits for"""
     arch, columns = s.asked.arch, s.accumulators.columns
 
