@@ -227,14 +227,16 @@ def test_what_the_host_lacks_is_no_verdict_on_the_variant(tmp_path: Path) -> Non
     from warpwright.device.variant import load_variant
 
     folders = [
-        make_folder(tmp_path, name=f"{fault}-000000000000", fault=fault) for fault in ("host", "memory", "killed")
+        make_folder(tmp_path, name=f"{fault}-000000000000", fault=fault)
+        for fault in ("host", "memory", "killed", "image")
     ]
     with Supervisor("tests.device.doubles:HostBackend", silence=20, paths=[ROOT]) as supervisor:
         found = list(validate.validate([load_variant(folder) for folder in folders], supervisor, FEW))
-    assert [result["status"] for result in found] == ["not_run"] * 3
+    assert [result["status"] for result in found] == ["not_run"] * 4
     assert "libcute_dsl_runtime.so not found" in found[0]["diagnosis"]
     assert "out of memory" in found[1]["diagnosis"]
     assert "signal SIGKILL" in found[2]["diagnosis"]
+    assert "no kernel image is available" in found[3]["diagnosis"]
 
 
 def test_what_python_would_import_beside_what_was_packed_is_refused(packed: Path) -> None:

@@ -211,6 +211,8 @@ class HostKernel:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.fault == "memory":
             raise RuntimeError("CUDA error: out of memory")
+        if self.fault == "image":
+            raise RuntimeError("CUDA error: no kernel image is available for execution on the device")
         if self.fault == "refuse":
             raise RuntimeError("invalid configuration argument")
         if self.fault == "sticky":

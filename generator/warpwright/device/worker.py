@@ -36,8 +36,11 @@ from warpwright.device.watch import watch
 
 __all__ = ["main", "select_problems"]
 
-#: Words of CUDA errors that no kernel causes.
-_OF_THE_HOST = ("out of memory", "busy or unavailable", "uncorrectable ECC error", "no longer available", "GPU is lost")
+#: Words of CUDA errors that no kernel causes: of the device, and of a driver that is too old for the kernel's binary.
+_OF_THE_HOST = (
+    "out of memory", "busy or unavailable", "uncorrectable ECC error", "no longer available", "GPU is lost",
+    "no kernel image is available", "NoKernelImageForDevice", "NO_BINARY_FOR_GPU", "driver version is insufficient",
+)  # fmt: skip
 Tell = Callable[[dict[str, Any]], None]
 
 
