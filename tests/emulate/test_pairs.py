@@ -184,3 +184,22 @@ def test_64_rows_a_cta_of_a_in_tensor_memory(same: bool) -> None:
     expected = a.astype(np.float32) @ b.astype(np.float32).T
     for rank in (0, 1):
         np.testing.assert_array_equal(out[rank], np.concatenate(np.split(np.split(expected, 2)[rank], 2, axis=1)))
+
+
+def test_a_pair_frees_together() -> None:
+    """PTX ISA, Table 48: a deallocation ahead of the cluster barrier on one side, behind it on the other, may hang."""
+    free = two(END)
+    early = (
+        two(BEGIN)
+        + f"""
+ mov.u32 %r94, %cluster_ctarank;
+ setp.ne.u32 %p5, %r94, 0;
+ @%p5 bra SECOND;
+{CLUSTER}{free} bra DONE;
+SECOND:
+{free.replace("FREED", "FREED2")}{CLUSTER}DONE:
+"""
+    )
+    outcome = launch(early, {}, threads=128, shared=SLOT + 64, cluster=2)
+    assert "deadlock" in outcome.kinds
+    assert f"the peer CTA's tcgen05.dealloc beside that of {COLUMNS} columns" in outcome.message("deadlock")

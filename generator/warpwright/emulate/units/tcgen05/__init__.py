@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpwright.emulate.machine.findings import Kind
 from warpwright.emulate.translate.unit import Unit
-from warpwright.emulate.units.tcgen05 import copies, memory, pipelines, products, shared_copies
+from warpwright.emulate.units.tcgen05 import allocation, copies, memory, pipelines, products, shared_copies
 from warpwright.emulate.units.tcgen05.alter import alter
 from warpwright.emulate.units.tcgen05.emit import OPCODES
 from warpwright.emulate.units.tcgen05.loaded import arrange, before
@@ -14,11 +14,11 @@ UNIT = Unit(
     OPCODES,
     (
         copies.Loading, copies.tcgen05_fence, copies.tcgen05_ld, copies.tcgen05_st, copies.tcgen05_touch,
-        copies.tcgen05_wait, memory.tcgen05_alloc, memory.tcgen05_dealloc,
-        memory.tcgen05_relinquish, products.tcgen05_commit, products.tcgen05_mma,
+        copies.tcgen05_wait, allocation.tcgen05_alloc, allocation.tcgen05_dealloc,
+        allocation.tcgen05_relinquish, products.tcgen05_commit, products.tcgen05_mma,
         shared_copies.tcgen05_cp, shared_copies.tcgen05_shift,
     ),
-    waits={"tensor-memory": memory.explain},
+    waits={"tensor-memory": allocation.explain},
     kinds={
         "tcgen05": Kind("a tcgen05 instruction whose operands or issuing threads are illegal", "crash"),
         "tensor-memory": Kind("tensor memory allocated, freed or addressed wrongly, or never freed", "crash"),
@@ -36,6 +36,6 @@ UNIT = Unit(
     },
     arrange=arrange,
     before=before,
-    at_end=memory.report_leaks,
+    at_end=allocation.report_leaks,
     alter=alter,
 )  # fmt: skip

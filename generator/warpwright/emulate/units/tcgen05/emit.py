@@ -36,7 +36,8 @@ def _alloc(w: BlockWriter, n: Node) -> None:
 
 def _dealloc(w: BlockWriter, n: Node) -> None:
     address, columns = (single(w, o, n.number) for o in n.instruction.operands)
-    w.lines.append(f"tcgen05_dealloc(f, {n.number}, {address}, {columns}, {_group(n)})")
+    call = f"tcgen05_dealloc(f, {n.number}, {address}, {columns}, {_group(n)})"
+    w.lines.append(f"if not {call}: return -1")
 
 
 def _relinquish(w: BlockWriter, n: Node) -> None:
@@ -152,7 +153,7 @@ def _fence(w: BlockWriter, n: Node) -> None:
 
 OPCODES = {
     "tcgen05.alloc": Opcode(emit=_alloc, suspends=True),
-    "tcgen05.dealloc": Opcode(emit=_dealloc, result=False, deleted=True),
+    "tcgen05.dealloc": Opcode(emit=_dealloc, result=False, deleted=True, suspends=True),
     "tcgen05.relinquish_alloc_permit": Opcode(emit=_relinquish, deleted=True),
     "tcgen05.mma": Opcode(emit=_mma),
     "tcgen05.cp": Opcode(emit=_cp, deleted=True),

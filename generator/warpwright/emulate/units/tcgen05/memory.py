@@ -16,12 +16,11 @@ from warpwright.emulate.machine.scheduler import Machine
 from warpwright.emulate.machine.shadow import Shadow
 from warpwright.emulate.machine.state import Cta, Fiber, Warp
 from warpwright.emulate.numbers.formats import Array
-from warpwright.emulate.units.memory.shared import shared_store
 
 LANES_OF_MEMORY, COLUMNS = 128, 512
 BANDS = 8  # of 16 lanes: a cell of the shadow is one column of one (accumulators of 64 rows take every other band)
 ALL = slice(0, BANDS, 1)
-LD, ST, FREE = Source("the tcgen05.ld of "), Source("the tcgen05.st of "), Source("the tcgen05.dealloc by ")
+LD, ST = Source("the tcgen05.ld of "), Source("the tcgen05.st of ")
 UMMA, COPY, SHIFT = (
     Source.completed_by(f"the tcgen05.{what} of ", "tcgen05.commit to an mbarrier on which a warp waits")
     for what in ("mma", "cp", "shift")
@@ -67,6 +66,8 @@ class TensorMemory:
         self.owned: Array = np.zeros(COLUMNS, dtype=bool)
         self.freed: dict[int, int] = {}  # first column -> the instruction that freed it
         self.queue: list[tuple[Fiber, int, int]] = []  # who waits to allocate: fiber, columns, instruction
+        self.deallocations = 0  # how many there were
+        self.leaving: list[tuple[Fiber, int]] = []  # who waits for as many of the peer
         self.relinquished = -1
         self.threads: dict[int, TensorThread] = {}
         self.group = 0
@@ -163,110 +164,3 @@ def _remedy(warp: Warp, earlier: Event, number: int) -> str:
     first = "" if complete else f"{_COMPLETED[earlier.source].format(other)}, then "
     release = f"tcgen05.fence::before_thread_sync by {other} and its arrival at a barrier"
     return f"{first}{release}; a wait by {warp}, then {after}"
-
-
-# Allocation --------------------------------------------------------------------------------------------------
-
-
-def note(warp: Warp, what: str, value: Any) -> None:
-    """Note what is compared with a plan."""
-    warp.machine.observed["tensor-memory"].setdefault(what, set()).add(value)
-
-
-def _whole_warp(f: Fiber, number: int, what: str) -> None:
-    if f.mask != f.warp.alive:
-        f.warp.machine.fault("convergence", f.warp, number, f"{what} needs all lanes of the warp", fatal=True)
-
-
-def tcgen05_alloc(f: Fiber, number: int, address: int, columns: int, group: int) -> bool:
-    """tcgen05.alloc: the first column goes to shared memory at `address`; True when it is granted."""
-    warp = f.warp
-    if f.token is None:
-        _whole_warp(f, number, "tcgen05.alloc")
-        pair = pair_of(f, number, group)
-        own = memory_of(warp.cta)
-        if not 32 <= columns <= COLUMNS or columns & (columns - 1):
-            text = f"{columns} columns: an allocation is a power of two from 32 to {COLUMNS}"
-            warp.machine.fault("tensor-memory", warp, number, text, fatal=True)
-        if own.relinquished >= 0:
-            text = f"an allocation after the CTA gave up its permit\n    {warp.machine.line(own.relinquished)}"
-            warp.machine.fault("tensor-memory", warp, number, text, fatal=True)
-        own.queue.append((f, columns, number))
-        _grant(pair)
-        if f.token is None:
-            return warp.machine.block(f, "tensor-memory", number, (columns, group))
-    base, f.token = f.token, None
-    note(warp, "allocated", (warp.index, columns, group))
-    shared_store(f, number, address, np.full((1, 32), base, dtype=np.uint32), 4, False)
-    return True
-
-
-def _grant(pair: list[TensorMemory]) -> None:
-    """Serve those who wait, in order, while there is room; a pair of CTAs allocates the same columns together."""
-    while all(memory.queue for memory in pair):
-        (fiber, columns, number), *others = [memory.queue[0] for memory in pair]
-        if any(wanted != columns for _, wanted, _ in others):
-            text = f"the CTAs of a pair allocate {columns} and {others[0][1]} columns together"
-            fiber.warp.machine.fault("tensor-memory", fiber.warp, number, text, fatal=True)
-        owned = np.any(np.stack([memory.owned for memory in pair]), axis=0)
-        base = next((c for c in range(0, COLUMNS - columns + 1, 32) if not owned[c : c + columns].any()), -1)
-        if base < 0:
-            return
-        for memory in pair:
-            waiting, _, at = memory.queue.pop(0)
-            memory.allocations[base] = columns, at
-            memory.owned[base : base + columns] = True
-            memory.freed.pop(base, None)
-            memory.shadow.state[cells_of(base, columns, ALL)] = 0
-            memory.words[:, base : base + columns] = 0xFFFFFFFF
-            waiting.token = base
-            if waiting.blocked is not None:
-                waiting.warp.machine.ready(waiting)
-
-
-def tcgen05_dealloc(f: Fiber, number: int, address: int, columns: int, group: int) -> None:
-    """tcgen05.dealloc: every access of the columns must be over (it is synchronous: no fence is needed before it)."""
-    warp = f.warp
-    _whole_warp(f, number, "tcgen05.dealloc")
-    pair = pair_of(f, number, group)
-    own = memory_of(warp.cta)
-    held = own.allocations.get(address)
-    if held is None or held[0] != columns:
-        freed = own.freed.get(address)
-        again = f"; it was freed before\n    {warp.machine.line(freed)}" if freed is not None else ""
-        known = f"{held[0]} are allocated there" if held else "nothing is allocated there"
-        text = f"{columns} columns from {address} are freed: {known}{again}"
-        warp.machine.fault("tensor-memory", warp, number, text, fatal=True)
-    event = warp.machine.order.event(FREE, warp, False)
-    cells = cells_of(address, columns, ALL)
-    access(own, warp, number, cells, event, warp.known | own.thread(warp).done, True)
-    del own.allocations[address]
-    own.owned[address : address + columns] = False
-    own.freed[address] = number
-    note(warp, "freed", (warp.index, columns, group))
-    _grant(pair)
-
-
-def tcgen05_relinquish(f: Fiber, number: int, group: int) -> None:
-    _whole_warp(f, number, "tcgen05.relinquish_alloc_permit")
-    pair_of(f, number, group)
-    memory_of(f.warp.cta).relinquished = number
-    note(f.warp, "permit", f.warp.index)
-
-
-def report_leaks(cta: Cta) -> None:
-    """At the end of the launch: what was never freed."""
-    memory = cta.owned(TensorMemory)
-    if memory is None:
-        return
-    for base, (columns, number) in memory.allocations.items():
-        text = f"columns {base}..{base + columns - 1} of the tensor memory of CTA {cta} are never freed"
-        line = cta.machine.program.instructions[number].line
-        cta.machine.report.add("tensor-memory", f"{text}\n  {cta.machine.line(number)}", (line,))
-
-
-def explain(_fiber: Fiber, detail: Any) -> tuple[str, dict[str, Any]]:
-    """What a tcgen05.alloc waits for."""
-    columns, group = detail
-    text = f"{columns} columns of tensor memory (tcgen05.alloc of cta_group::{group})"
-    return text, {"columns": columns, "group": group}
