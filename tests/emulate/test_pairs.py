@@ -98,6 +98,29 @@ def test_where_the_sums_of_a_pair_lie(m: int, n: int) -> None:
         np.testing.assert_array_equal(out[rank], rows if m == 256 else np.concatenate(np.split(rows, 2, axis=1)))
 
 
+def test_a_mask_of_output_lanes_has_eight_words_for_a_pair() -> None:
+    """The first four are those of the CTA of even rank."""
+    words = ", ".join(["%r95"] * 4 + ["%r96"] * 4)
+    masked = two(mma()).replace("%p9;", f"{{{words}}}, %p9;")
+    body = f"""
+{FILL}
+ fence.proxy.async.shared::cta;
+{CLUSTER}
+ mov.b64 %rd30, {descriptor(A_AT, 16, 1024, 2)};
+ mov.b64 %rd31, {descriptor(B_AT, 16, 1024, 2)};
+ mov.b32 %r91, {instruction(256, 32)};
+ mov.b32 %r95, -1;
+ mov.b32 %r96, 0;
+ setp.ne.b32 %p9, 0, 0;
+{leader(masked + COMMIT, "ISSUED")}{WAIT}{AFTER}{move("ld", "32x32b", 32, 32)}{WAIT_LD}
+"""
+    outcome = run(body, {"i": np.zeros(32768, np.uint8)})
+    assert set(outcome.kinds) == {"uninitialised-read"}
+    text = outcome.message("uninitialised-read")
+    assert "of the tensor memory of CTA (0, 0, 0) is read" in text
+    assert "CTA (1, 0, 0)" not in "".join(finding.message for finding in outcome.result.findings)
+
+
 def test_a_pair_allocates_together() -> None:
     assert run("", {}).kinds == []
     skipped = (

@@ -2,6 +2,8 @@
 
 Both are executed when they are issued. What they touch is busy until a later commit's arrival has been waited for, but
 for the MMAs of the thread behind them (see `pipelines`). A pair's copy is two, each from the shared memory of its CTA.
+The PTX ISA says of a shift that it moves rows down, all but the last: lane i gets what lane i + 1 holds, since CUTLASS
+has tcgen05.cp.4x256b bring the last lane of each quarter anew behind it.
 """
 
 from __future__ import annotations
