@@ -65,6 +65,25 @@ def test_the_same_as_data(cli: Cli, tmp_path: Path) -> None:
     assert rows[8]["over_first"] > 100
 
 
+def test_the_ladder_for_blackwell_is_told_beside_published_times(cli: Cli, tmp_path: Path) -> None:
+    """Which are marked as others', and nobody is led to think that a device had run these kernels."""
+    page = tmp_path / "page.html"
+    done = cli("ladder", "ladder_sm100", "--page", page, "-o", tmp_path / "out")
+    assert done.exit_code == 0
+    head, *steps = done.stdout.splitlines()
+    assert re.split(r"  +", head) == ["step", "adds", "predicted", "published", "speed", "over first", "over before"]
+    published = ["70.000 ms", "53.600 ms", "490.0 us", "230.0 us", "104.0 us", "94.0 us"]
+    assert all(time in step for time, step in zip(published, steps, strict=False))
+    told = done.stdout + done.stderr
+    assert "published: by others, of kernels of their own" in told
+    assert "no Blackwell device has run these kernels" in told
+    text = page.read_text()
+    assert text.count("<h3>modelled</h3>") == text.count("<svg") == 6
+    assert "published by others" in text
+    assert "no Blackwell device has run these kernels" in text
+    assert "no Blackwell" not in cli("ladder", "-o", tmp_path / "out").stdout
+
+
 def test_what_is_no_ladder_is_named(cli: Cli, config: Path, tmp_path: Path) -> None:
     done = cli("ladder", config, "-o", tmp_path / "out")
     assert done.exit_code == 2

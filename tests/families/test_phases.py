@@ -12,7 +12,7 @@ import pytest
 
 from tests.plan.space import legal_plans
 from warpwright import resources
-from warpwright.archs import H200, Device
+from warpwright.archs import H200, Device, device
 from warpwright.device.problem import Problem
 from warpwright.dtypes import dtype
 from warpwright.families import target, workload
@@ -49,7 +49,7 @@ def told() -> tuple[tuple[Plan, Phases, float], ...]:
             for sizes in extents(planned) if chosen.phases is not None else ():
                 found = chosen.phases(planned, sizes)
                 if found is not None:
-                    yield planned, found, chosen.predict(planned, sizes, H200).seconds
+                    yield planned, found, chosen.predict(planned, sizes, device(planned.arch)).seconds
 
     return tuple(each())
 
@@ -65,7 +65,7 @@ def differences(wrong: Mapping[str, float] | None = None) -> dict[str, list[floa
     found: dict[str, list[float]] = {}
     for planned, phases, predicted in told():
         factors = {name: factor * getattr(phases, name) for name, factor in (wrong or {}).items()}
-        seconds = replace(phases, **factors).overlapped(H200, phases.stages, phases.resident)
+        seconds = replace(phases, **factors).overlapped(device(planned.arch), phases.stages, phases.resident)
         found.setdefault(planned.family, []).append(abs(seconds / predicted - 1))
     return found
 
@@ -161,7 +161,7 @@ def test_the_stages_that_hide_a_load_are_those_that_the_prediction_tells() -> No
         if remark and chosen.phases is not None:
             phases = chosen.phases(planned, large[planned.family])
             assert phases is not None
-            assert phases.needed(H200, phases.resident) == int(remark[1]), planned.label
+            assert phases.needed(device(planned.arch), phases.resident) == int(remark[1]), planned.label
             compared += 1
     assert compared > 100
 
@@ -178,6 +178,9 @@ def test_phases_name_what_the_plan_has() -> None:
         assert 0 <= phases.idle < 1
         full = (phases.stage_bytes, 0)  # none where warps fill a stage, and named barriers may tell of it
         rings = [b for b in kernel.barriers if b.name.endswith("_full") and b.transaction_bytes in full]
+        # That of a pair's leader counts the bytes of both CTAs.
+        pair = phases.stage_bytes * (kernel.tensor_memory.ctas if kernel.tensor_memory else 1)
+        rings += [b for b in kernel.barriers if b.name == "loaded" and b.transaction_bytes == pair]
         assert any(ring.stages == phases.stages for ring in rings), planned.label
         # A ring holds what is loaded, or rows that were made of it; c is no part of a stage, whatever it takes.
         held = {a.name for a in planned.arguments if a.role == "input" and a.kind != "scalar"} - {"c"} | {"rows"}

@@ -9,16 +9,25 @@ from warpwright.plan import plan
 from warpwright.plan.types import Plan
 from warpwright.point import Point
 
-__all__ = ["RUNGS", "legal", "planned", "point"]
+__all__ = ["BLACKWELL", "RUNGS", "legal", "legal_blackwell", "planned", "point"]
 
 RUNGS = range(1, 10)
+#: Of sm_100a.
+BLACKWELL = range(1, 7)
 
 
-def point(rung: int, m: int = 128, n: int = 128, k: int = 64, dtype: str = "f16", **design: Any) -> Point:
+def point(
+    rung: int, m: int = 128, n: int = 128, k: int = 64, dtype: str = "f16", arch: str = "sm_90a", **design: Any
+) -> Point:
     """A rung with a tile of these extents, and the defaults of every choice that is not given."""
-    kernel = Kernel.model_validate({"dtype": dtype})
+    kernel = Kernel.model_validate({"dtype": dtype, "arch": arch})
     given = {"rung": rung, "tile": {"m": m, "n": n, "k": k}, **design}
-    return Point("ladder", "sm_90a", kernel, Design.model_validate(given))
+    return Point("ladder", arch, kernel, Design.model_validate(given))
+
+
+def legal_blackwell(rung: int, m: int = 128, n: int = 128, k: int = 64, dtype: str = "f16", **design: Any) -> Plan:
+    """The same for sm_100a."""
+    return legal(rung, m, n, k, dtype, arch="sm_100a", **design)
 
 
 def planned(rung: int, m: int = 128, n: int = 128, k: int = 64, dtype: str = "f16", **design: Any) -> Plan:
@@ -37,4 +46,7 @@ GOLDEN = {
     "grid": lambda: legal(2, m=64, n=32, k=32, dtype="bf16"),
     "tma": lambda: legal(3),
     "ring": lambda: legal(4),
+    "blackwell_synchronous": lambda: legal_blackwell(1),
+    "blackwell_tiled": lambda: legal_blackwell(2, n=32, k=32, dtype="bf16"),
+    "blackwell_tma": lambda: legal_blackwell(3),
 }

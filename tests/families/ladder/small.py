@@ -13,6 +13,9 @@ sweep:
   - design.rung: [1, 2, 3]
   - design.rung: [4]
     design.stages: [3]
+  - kernel.arch: [sm_100a]
+    design.rung: [1, 2, 3]
+    design.tile.m: [128]
 """
 #: Its points, in order.
-FORMS = ("serial", "grid", "tma", "ring")
+FORMS = ("serial", "grid", "tma", "ring", "blackwell_synchronous", "blackwell_tiled", "blackwell_tma")

@@ -11,16 +11,18 @@ from typing import Any
 
 import pytest
 
-from tests.families.ladder.points import RUNGS, legal
+from tests.families.ladder.points import RUNGS, legal, legal_blackwell
 from warpwright.canonical import digest
 from warpwright.cli.results import format_seconds
 from warpwright.families import target
 from warpwright.families.ladder.rungs import RUNGS as NAMED
+from warpwright.families.ladder.sm_100a.rungs import RUNGS as BLACKWELL
 from warpwright.render import render
 from warpwright.steps import contrast
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "ladder.md"
+SIZE = {"M": 4096, "N": 4096, "K": 4096, "L": 1}
 UPDATE = os.environ.get("WARPWRIGHT_GOLDEN") == "update"  # read before any test changes the environment
 
 
@@ -64,7 +66,52 @@ def beside() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("first", "due"), [("rung", rows), ("chunks", beside)])
+def seconds_of(arch: str, rung: int) -> float:
+    """Predicted, at 4096^3."""
+    found = legal(rung) if arch == "sm_90a" else legal_blackwell(rung)
+    return target("ladder", arch).predict(found, SIZE).seconds
+
+
+def blackwell() -> list[str]:
+    """Predicted and published times of the six rungs for sm_100a."""
+    found = []
+    for rung, named in enumerate(BLACKWELL, 1):
+        predicted = target("ladder", "sm_100a").predict(legal_blackwell(rung), SIZE)
+        busy = predicted.clocks["tensor cores"] / 64 / predicted.clocks["a step along K"]
+        ratio = f"{predicted.seconds / named.seconds:.2f}" if rung >= 3 else ""
+        times = f"{format_seconds(predicted.seconds)} | {format_seconds(named.seconds)}"
+        found.append(f"| {rung} | {named.adds} | {times} | {ratio} | {busy:.0%} |")
+    return found
+
+
+#: Ideas, and their rungs on both archs.
+IDEAS = (
+    ("load, synchronise, compute, synchronise", 1, 1), ("a CTA per tile", 2, 2), ("TMA", 3, 3),
+    ("a ring of stages", 4, None), ("roles", 5, None), ("persistent CTAs", 6, 4), ("two CTAs share B", 7, 5),
+    ("two consumers that share B", 8, 6), ("a tile is stored while the next is computed", 9, None),
+)  # fmt: skip
+
+
+def both() -> list[str]:
+    """What the same idea takes on both."""
+    found, times = [], measured()
+    for idea, hopper, other in IDEAS:
+        time = times.get(digest(render(legal(hopper))))
+        cells = [
+            str(hopper),
+            format_seconds(seconds_of("sm_90a", hopper)),
+            format_seconds(time["cold_us"]["median"] * 1e-6) if time else "",
+        ]
+        if other:
+            published = BLACKWELL[other - 1].seconds
+            cells += [str(other), format_seconds(seconds_of("sm_100a", other)), format_seconds(published)]
+        else:
+            cells += ["in 4" if hopper < 9 else "", "", ""]
+        found.append(f"| {idea} | " + " | ".join(cells) + " |")
+    return found
+
+
+@pytest.mark.parametrize(("first", "due"), [("rung", rows), ("chunks", beside), ("step", blackwell), ("idea", both)])
 def test_the_tables_are_what_ledger_and_model_say(first: str, due: Callable[[], list[str]]) -> None:
     text = PAGE.read_text()
     table = re.search(rf"(\| {first} \| .*\n\|(?:---\|)+\n)((?:\| .*\n)*)", text)
@@ -84,4 +131,6 @@ def test_what_roles_bring_is_a_fifth_and_nothing_on_their_own() -> None:
 
 def test_every_rung_is_explained() -> None:
     text = PAGE.read_text()
-    assert re.findall(r"^\*\*(\d)\. ", text, re.MULTILINE) == [str(rung) for rung in RUNGS]
+    hopper, _, other = text.partition("## The two ladders side by side")
+    assert re.findall(r"^\*\*(\d)\. ", hopper, re.MULTILINE) == [str(rung) for rung in RUNGS]
+    assert re.findall(r"(?:\*\*|and )(\d)\. [A-Za-z]", other) == [str(rung) for rung, _ in enumerate(BLACKWELL, 1)]

@@ -7,6 +7,8 @@ from warpwright.families.ladder.elsewhere import ELSEWHERE, KNOWN_AS
 from warpwright.families.ladder.rungs import FIRST_PERSISTENT, RUNGS
 from warpwright.families.ladder.sm_90a import SM90A
 from warpwright.families.ladder.sm_90a.timeline import timeline
+from warpwright.families.ladder.sm_100a import SM100A
+from warpwright.families.ladder.sm_100a.step import step as step_of_blackwell
 from warpwright.families.ladder.starter import STARTER
 from warpwright.families.planning import Contrast, Family
 from warpwright.plan.step import Step
@@ -16,6 +18,8 @@ __all__ = ["FAMILY"]
 
 
 def _step(plan: Plan) -> Step:
+    if plan.arch != SM90A.arch.name:
+        return step_of_blackwell(plan)
     return Step(RUNGS[plan.design.rung - 1].adds, timeline(plan))
 
 
@@ -31,14 +35,14 @@ FAMILY = Family(
     problem=models.Problem,
     bench=(models.Problem(m=4096, n=4096, k=4096),),
     starter=STARTER,
-    targets={"sm_90a": SM90A},
+    targets={"sm_90a": SM90A, "sm_100a": SM100A},
     known_as=KNOWN_AS,
     elsewhere=ELSEWHERE,
     stands_on=("gemm",),
     step=_step,
     contrast=Contrast(
         configuration="copy_sm90",
-        reads=lambda plan: bool(plan.design.rung == FIRST_PERSISTENT),
+        reads=lambda plan: bool(plan.arch == SM90A.arch.name and plan.design.rung == FIRST_PERSISTENT),
         makes=_converts,
         argument="a",
         mode="M",

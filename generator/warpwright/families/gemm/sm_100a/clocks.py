@@ -12,7 +12,10 @@ from typing import NamedTuple
 
 from warpwright.archs import Device
 
-__all__ = ["Clocks", "Shape", "Tiles", "chain", "clocks", "dram_seconds", "interval", "launched", "seconds"]
+__all__ = [
+    "BEGIN", "Clocks", "Shape", "Tiles", "chain", "clocks", "dram_rate", "dram_seconds", "interval", "launched",
+    "seconds",
+]  # fmt: skip
 
 #: Bytes of K that one MMA takes, of every kind: what a clock multiplies is the same number of bytes (archs.Device).
 MMA_BYTES = 32
@@ -164,7 +167,18 @@ def seconds(s: Shape, m: int, n: int, k: int, batches: int, device: Device) -> f
 def dram_seconds(s: Shape, m: int, n: int, k: int, batches: int, device: Device) -> float:
     """Seconds in which A, B and D cross DRAM once, with as many bytes in flight as the ring has room for."""
     moved = batches * (s.bits / 8 * (m * k + k * n) + s.written * m * n)
-    return moved / min(_dram_rate(s.stages * s.stage_bytes), device.dram_bytes_per_second)
+    return moved / dram_rate(s, device)
+
+
+def dram_rate(s: Shape, device: Device) -> float:
+    """Bytes per second that DRAM gives to as many bytes in flight: straight between the points that were measured."""
+    in_flight, rate, before = s.stages * s.stage_bytes, IN_FLIGHT[-1][1], (0.0, 0.0)
+    for point in IN_FLIGHT:
+        if in_flight <= point[0]:
+            rate = before[1] + (point[1] - before[1]) * (in_flight - before[0]) / (point[0] - before[0])
+            break
+        before = point
+    return min(rate, device.dram_bytes_per_second)
 
 
 def _compute(s: Shape) -> float:
@@ -185,16 +199,6 @@ def _epilogue(s: Shape, device: Device) -> float:
 def _stored(s: Shape) -> float:
     """Bytes of a tile of D, and of what the epilogue reads beside it."""
     return s.written * s.tile_m * s.tile_n
-
-
-def _dram_rate(in_flight: float) -> float:
-    """Bytes per second, straight between the measured points, and through nothing at nothing."""
-    before = (0.0, 0.0)
-    for point in IN_FLIGHT:
-        if in_flight <= point[0]:
-            return before[1] + (point[1] - before[1]) * (in_flight - before[0]) / (point[0] - before[0])
-        before = point
-    return before[1]
 
 
 def _ceil(a: int, b: int) -> int:

@@ -24,7 +24,7 @@ from warpwright.plan.rule import Rule
 from warpwright.plan.types import KernelPlan, Plan
 from warpwright.point import Point
 
-__all__ = ["RULES", "plan", "resolved"]
+__all__ = ["RULES", "design_of", "made", "plan", "resolved"]
 
 #: In the order of evaluation; the first one, of the arch, goes before all others.
 RULES: tuple[Rule[Any], ...] = (*SHAPE.rules, *BUDGET.rules)
@@ -33,12 +33,17 @@ RULES: tuple[Rule[Any], ...] = (*SHAPE.rules, *BUDGET.rules)
 def plan(point: Point) -> Plan:
     """Plan one point; an illegal one comes back with its violations and empty tables."""
     s = solve(asked(point))
-    a = s.asked
     first = SHAPE.rules[0].check(s)
     violations = (first,) if first else SHAPE.violations(s) or BUDGET.violations(s)
     canonical = s.computed.canonical
     if violations:
         return Plan("gemm", point.arch, label(s), canonical, point.design.model_dump(mode="json"), violations)
+    return made(s, point.arch)
+
+
+def made(s: Solution, arch: str) -> Plan:
+    """Return the plan of a solution; whether it breaks rules is not asked."""
+    a = s.asked
     kernel = KernelPlan(
         name="gemm_kernel",
         threads=s.warps.threads,
@@ -54,10 +59,10 @@ def plan(point: Point) -> Plan:
     )
     return Plan(
         family="gemm",
-        arch=point.arch,
+        arch=arch,
         label=label(s),
-        kernel=canonical,
-        design=_design(s),
+        kernel=s.computed.canonical,
+        design=design_of(s),
         entry="gemm",
         kernels=(kernel,),
         constants=constants(s),
@@ -80,7 +85,8 @@ def resolved(plan: Plan) -> Mapping[str, Any]:
     }
 
 
-def _design(s: Solution) -> TensorDesign:
+def design_of(s: Solution) -> TensorDesign:
+    """Return the design as it was resolved."""
     a, t, o, _, r, _ = s
     return TensorDesign(
         tile_m=a.tile_m,

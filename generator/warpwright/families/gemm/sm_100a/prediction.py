@@ -44,7 +44,7 @@ def shape_of(plan: Plan) -> Shape:
         accumulator_stages=d.accumulator_stages,
         consumers=d.consumers,
         epilogue_warps=d.epilogue_warps,
-        persistent=d.persistent,
+        persistent=d.scheduler != "one_tile",
     )
 
 

@@ -10,7 +10,7 @@ from warpwright.families.gemm.parts import words as shared
 from warpwright.families.gemm.parts.chain import steps
 from warpwright.families.gemm.sm_100a import places
 from warpwright.families.gemm.workload.design import TensorDesign
-from warpwright.plan.source import bracketed
+from warpwright.plan.source import LINE_LENGTH, bracketed
 from warpwright.plan.types import Buffer, Plan
 
 __all__ = ["words"]
@@ -137,7 +137,12 @@ def _buffer(buffer: Buffer, design: TensorDesign) -> dict[str, str]:
         size, alignment = _product(shapes[buffer.name]), "SMEM_ALIGNMENT"
     else:  # the scratch of an operation
         size, alignment = str(buffer.bytes // element.bytes), str(buffer.alignment)
-    return {"name": buffer.name, "type": f"cute.struct.Align[cute.struct.MemRange[{element.dsl}, {size}], {alignment}]"}
+    inner = f"cute.struct.MemRange[{element.dsl}, {size}], {alignment}"
+    fits = len(f"    {buffer.name}: cute.struct.Align[{inner}]") <= LINE_LENGTH
+    return {
+        "name": buffer.name,
+        "type": f"cute.struct.Align[{inner}]" if fits else f"cute.struct.Align[\n        {inner}\n    ]",
+    }
 
 
 def _product(extents: Sequence[str]) -> str:

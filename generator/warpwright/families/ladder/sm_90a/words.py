@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpwright.families.gemm.sm_90a.words import words as of_gemm
+from warpwright.families.ladder.by_threads import by_threads
 from warpwright.families.ladder.rungs import FIRST_OF_ROLES, FIRST_RING, FIRST_TMA, RUNGS
-from warpwright.plan.source import bracketed
 from warpwright.plan.types import Plan
 
 __all__ = ["words"]
@@ -29,26 +29,5 @@ def words(plan: Plan) -> Mapping[str, Any]:
             buffer["type"] = "cute.struct.MemRange[Uint8, PADDING_BYTES]"
     found["buffers"] = buffers
     if rung < FIRST_TMA:
-        found |= _by_threads(plan)
+        found |= by_threads(plan)
     return found
-
-
-def _by_threads(plan: Plan) -> dict[str, Any]:
-    """The launch and the signature of a kernel that is given tensors instead of tensor maps."""
-    passed = [
-        *((name, name, "cute.Tensor") for name in ("a_mkl", "b_nkl", "d_mnl")),
-        *(
-            (a.name, f"{a.name}_vector", "cute.Tensor")
-            for a in plan.arguments
-            if a.kind == "vector" and a.role == "input"
-        ),
-        *((a.name, a.name, "cute.Tensor") for a in plan.arguments if a.role == "workspace"),  # of an instrumented twin
-        ("tiles_mnl", "tiles_mnl", "cute.Shape"),
-        *([("tile_count", "tile_count", "Int32")] if plan.design.one_cta else []),
-        ("k_tiles", "k_tiles", "Int32"),
-    ]
-    name = plan.main.name
-    return {
-        "launched": bracketed(f"{name}(", [value for value, _, _ in passed], ")", 8, ".launch("),
-        "kernel_signature": bracketed(f"def {name}(", [f"{name}: {kind}" for _, name, kind in passed], "):"),
-    }

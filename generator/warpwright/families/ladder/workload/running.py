@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from warpwright.device.problem import Case, Problem
 from warpwright.families.gemm.workload.running import Gemm
-from warpwright.families.ladder.workload.design import LadderDesign
+from warpwright.families.ladder.workload.design import LadderDesign, TensorLadderDesign
 from warpwright.families.products.problems import multiplication
 from warpwright.families.running import Launched, View, Workload
 from warpwright.plan.types import Plan
@@ -24,7 +24,7 @@ _VECTOR, _SUBTILE = 8, 32
 
 
 class _Ladder(Gemm):
-    designs: Mapping[str, type] = MappingProxyType({"sm_90a": LadderDesign})
+    designs: Mapping[str, type] = MappingProxyType({"sm_90a": LadderDesign, "sm_100a": TensorLadderDesign})
 
     def problems(self, plan: Plan) -> list[Problem]:
         found = super().problems(plan)
@@ -32,9 +32,11 @@ class _Ladder(Gemm):
 
     def cases(self, plan: Plan) -> list[Case]:
         found = super().cases(plan)
-        d: LadderDesign = plan.design
+        d: LadderDesign | TensorLadderDesign = plan.design
         if not _loads(plan):
             found += [*_guards(d), Case(_short(d), 4, 0, (1,))]
+        if not _loads(plan) and isinstance(d, TensorLadderDesign):
+            found += _columns(d)
         if not d.one_cta:
             return found
         m, n, batches = _WALK
@@ -61,7 +63,7 @@ def _loads(plan: Plan) -> bool:
     return any(copy.direction == "load" for copy in plan.main.copies)
 
 
-def _guards(d: LadderDesign) -> list[Case]:
+def _guards(d: LadderDesign | TensorLadderDesign) -> list[Case]:
     """Extents that end at every element of a thread's vector, in each of its rows, and at every one that it stores."""
     found = []
     for at in range(_VECTOR):
@@ -73,7 +75,15 @@ def _guards(d: LadderDesign) -> list[Case]:
     return found
 
 
-def _short(d: LadderDesign) -> Problem:
+def _columns(d: TensorLadderDesign) -> list[Case]:
+    """Extents that end at every column of a subtile, of which a thread has a whole row and stores it by itself; and a K
+    of whole vectors that ends within a tile."""
+    problems = [multiplication(f"columns_{n}", 3, n, 8, fill="integer", padding=1) for n in range(1, d.subtile_n)]
+    problems.append(multiplication("vectors", 3, 8, d.tile_k + _VECTOR, fill="integer", padding=1))
+    return [Case(problem, 1, 0, (1,)) for problem in problems]
+
+
+def _short(d: LadderDesign | TensorLadderDesign) -> Problem:
     """Each extent an element short of whole tiles: where a tile is just not one that needs no guard."""
     m, n, k = (2 * each - 1 for each in (d.tile_m, d.tile_n, d.tile_k))
     return multiplication("short", m, n, k, fill="integer", padding=1)
