@@ -17,8 +17,8 @@ from warpwright.emulate.variant.harness import Subject
 __all__ = ["TRIED", "kind", "missed", "share", "survivors"]
 
 #: Of each family the forms whose mutants are tried. Of the ladder threads that load, and a ring: its first rung and its
-#: third have nothing that these have not.
-TRIED: Mapping[str, Sequence[str]] = FORMS | {"gemm": ("cooperative",), "ladder": ("grid", "ring")}
+#: third have nothing that these have not; for Blackwell its third, where tensor memory and TMA are.
+TRIED: Mapping[str, Sequence[str]] = FORMS | {"gemm": ("cooperative",), "ladder": ("grid", "ring", "blackwell_tma")}
 
 
 _HERE = Path(__file__).parent
