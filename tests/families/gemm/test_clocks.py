@@ -103,6 +103,9 @@ def test_a_pair_loads_half_of_b_and_multicast_shares_on() -> None:
     assert (wide.stage_bytes, wide.asked_bytes) == (PAIR.stage_bytes, 2 * 64 * (64 + 64))
     alone = Shape(128, 256, 64)
     assert alone.asked_bytes == 2 * 64 * (128 + 256)
+    # What is not asked for arrives all the same, and an SM's port takes 64 bytes per clock.
+    assert clocks.clocks(PAIR, 1, B200).transfer == PAIR.asked_bytes / B200.l2_bytes_per_clock
+    assert clocks.clocks(wide, 1, B200).transfer == wide.stage_bytes / clocks.PORT
 
 
 def test_a_second_accumulator_hides_the_epilogue() -> None:

@@ -25,8 +25,8 @@ CHAIN = {(1, 128): 148, (1, 64): 132, (2, 128): 182, (2, 64): 177}
 #: Seconds from asking TMA for a stage until its bytes begin to flow. With one CTA on every SM a box of 8 KiB is there
 #: after 962 clocks (microbench, tma2d_latency), of which 128 are its own at PORT's rate.
 LOAD_LATENCY = (962 - 128) / 1.965e9
-#: Bytes per clock that one SM takes from L2 while L2 has some to spare; where all SMs ask for more than it gives, each
-#: gets `Device.l2_bytes_per_clock`. The first is H200's (the ladder's, fitted to nine kernels).
+#: Bytes per clock that one SM takes from L2 or its peers while L2 has some to spare; where all SMs ask for more than it
+#: gives, each gets `Device.l2_bytes_per_clock`. The first is H200's (the ladder's, fitted to nine kernels).
 PORT = 64
 #: Clocks in which one warpgroup converts 128 x 128 elements of D, stores them in shared memory and has TMA take them,
 #: without the bytes' own way: H200's (the ladder's). Tensor memory comes on top.
@@ -135,9 +135,10 @@ def clocks(s: Shape, steps: int, device: Device) -> Clocks:
     has been loaded and its MMAs are done, so that `stages` of them pass in that time at best.
     """
     compute = _compute(s)
+    arrives = s.stage_bytes / PORT  # whoever asked for it
     # One CTA is alone with L2.
-    transfer = s.asked_bytes / (PORT if s.one_cta else device.l2_bytes_per_clock)
-    load = LOAD_LATENCY * device.hertz + s.asked_bytes / PORT
+    transfer = arrives if s.one_cta else max(arrives, s.asked_bytes / device.l2_bytes_per_clock)
+    load = LOAD_LATENCY * device.hertz + arrives
     if s.by_threads:  # through registers and into shared memory, and all must have come
         load += s.stage_bytes / device.shared_bytes_per_clock + SYNCHRONISE
     round_trip = load + chain(s)
