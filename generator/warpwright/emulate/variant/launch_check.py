@@ -20,7 +20,7 @@ from warpwright.emulate.variant.check_plan import Difference
 from warpwright.emulate.variant.host_lines import HostLines
 from warpwright.emulate.variant.tensor_maps import Given, mapped, read_maps
 from warpwright.families.running import Launched, View
-from warpwright.plan.types import KernelPlan
+from warpwright.plan.types import Copy, KernelPlan
 
 __all__ = ["Checked", "check", "numbers"]
 
@@ -113,12 +113,20 @@ def _named(
     kernel: KernelPlan, parameters: Sequence[int], count: int, due: Launched
 ) -> tuple[list[tuple[int, str, Any]], int]:
     """(parameter, name, value due) of all that are no tensor maps, and how many of them lie beside no map."""
-    beside = {index + 1: copy.tensor for index, copy in zip(parameters, mapped(kernel), strict=True)}
+    beside = {index + 1: copy for index, copy in zip(parameters, mapped(kernel), strict=True)}
     rest = [index for index in range(count) if index not in parameters and index not in beside]
     found: list[tuple[int, str, Any]] = [
-        (index, f"the extents of {tensor}", due.maps[tensor]) for index, tensor in beside.items() if index < count
+        (index, f"the extents of {copy.tensor}", _passed(copy, due.maps[copy.tensor]))
+        for index, copy in beside.items()
+        if index < count
     ]
     return found + [(index, *value) for index, value in zip(rest, due.values, strict=False)], len(rest)
+
+
+def _passed(copy: Copy, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Of a map's extents those that no problem changes are not passed: they are in the kernel."""
+    fixed = [mode.isdecimal() for mode in copy.modes]
+    return tuple(extent for at, extent in enumerate(extents) if not fixed or not fixed[at])
 
 
 def _fields(value: Any, given: Mapping[str, Given], size: int) -> list[tuple[str, int, str, Any]] | None:

@@ -35,7 +35,7 @@ def swizzle_of(span_bytes: int) -> Swizzle:
 @functools.lru_cache(maxsize=4096)
 def boxes(matrix: Matrix, rows: int, depth: int, registers: int) -> Boxes:
     """Return the boxes of a stage of A or B; `registers` are those that a thread of the producer may use."""
-    extent = (depth if matrix.major == "k" else rows) * matrix.bytes
+    extent = (depth if matrix.major == "k" else rows) * matrix.bits // 8
     # Elements of 32 bits along M or N are multiplied in this one swizzle alone (PTX ISA 9.1, 9.7.16.10.1).
     swizzle = "128B/32B" if matrix.word == "tf32" and matrix.major != "k" else swizzle_of(extent)
     number = -(-extent // SWIZZLE_BYTES[swizzle])
@@ -62,7 +62,7 @@ def copy(
     """Return the copies of one tile of rows x columns (of A: M x K, of B: N x K), which `peers` CTAs share."""
     along_rows = matrix.major == ("n" if tensor == "b" else "m")
     contiguous, strided = (rows, columns) if along_rows else (columns, rows)
-    span = min(SWIZZLE_BYTES[swizzle] // matrix.bytes, contiguous)
+    span = min(8 * SWIZZLE_BYTES[swizzle] // matrix.bits, contiguous)
     return Copy(
         tensor=tensor,
         direction="load" if load else "store",

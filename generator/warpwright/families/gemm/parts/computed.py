@@ -28,6 +28,11 @@ class Matrix:
     major: str
     word: str
 
+    @property
+    def bits(self) -> int:
+        """Of one element."""
+        return self.dtype.bits
+
 
 @dataclass(frozen=True, eq=False)
 class Computed:

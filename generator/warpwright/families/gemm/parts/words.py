@@ -16,7 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 #: What a tensor map is made of, on the host.
-VIEWS = {"a": "a_mkl", "b": "b_nkl", "c": "c_mnl", "d": "d_whole"}
+VIEWS = {"a": "a_mkl", "b": "b_nkl", "sfa": "sfa_pairs", "sfb": "sfb_pairs", "c": "c_mnl", "d": "d_whole"}
 SWIZZLE_WORDS: dict[Swizzle, str] = {
     "none": "INTER", "32B": "SW32", "64B": "SW64", "128B": "SW128", "128B/32B": "SW128_32B",
 }  # fmt: skip

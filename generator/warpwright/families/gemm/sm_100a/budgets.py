@@ -6,6 +6,7 @@ These rules read derived numbers, which make sense only where every rule of `sha
 from __future__ import annotations
 
 from warpwright.families.gemm.sm_100a.ring import size, sized
+from warpwright.families.gemm.sm_100a.scaled import scales
 from warpwright.families.gemm.sm_100a.solution import Solution
 from warpwright.plan.rule import Advice, Finding, RuleSet
 
@@ -33,12 +34,25 @@ def _(s: Solution) -> Finding:
 
 @BUDGET.add("tensor_memory", "design.accumulator_stages")
 def _(s: Solution) -> Finding:
-    """accumulators, tile.n columns per consumer and stage, fit 512 columns of tensor memory (PTX ISA 9.1, 9.7.16.2)"""
-    t, most = s.accumulators, s.asked.arch.tensor_columns
-    if t.used <= most:
+    """accumulators, tile.n columns per consumer and stage, fit 512 columns of tensor memory (PTX ISA 9.1, 9.7.16.2),
+    beside the scales of two stages"""
+    t, most, once = s.accumulators, s.asked.arch.tensor_columns, s.accumulators.consumers * s.asked.tile_n
+    scaled = scales(s.asked)
+    beside = 2 * scaled.columns if scaled else 0
+    if t.stages * once + beside <= most:
         return None
-    fitting = most // (t.consumers * s.asked.tile_n)
-    return f"{t.stages} ({t.used} columns)", f"{most} columns", fitting or Advice("a smaller tile.n")
+    fitting = (most - beside) // once
+    return f"{t.stages} ({t.stages * once + beside} columns)", f"{most} columns", fitting or Advice("a smaller tile.n")
+
+
+@BUDGET.add("tensor_memory.scales", "design.stages")
+def _(s: Solution) -> Finding:
+    """each stage's scales have columns of their own: MMAs are in order behind a copy, a copy is not behind MMAs (PTX
+    ISA 9.1, 9.7.16.6)"""
+    room, stages = s.ring.room, s.ring.stages
+    if scales(s.asked) is None or stages <= room or room < 2:  # below two the accumulators are too many
+        return None
+    return f"{stages} ({s.accumulators.used} columns)", f"{s.asked.arch.tensor_columns} columns", room
 
 
 @BUDGET.add("tensor_memory.residents", "design.stages")

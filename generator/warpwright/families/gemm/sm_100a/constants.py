@@ -7,6 +7,7 @@ from warpwright.families.gemm.parts.boxes import ALIGNMENT
 from warpwright.families.gemm.parts.limits import largest_extents, most_tiles
 from warpwright.families.gemm.sm_100a.instruction import depth
 from warpwright.families.gemm.sm_100a.ring import RESPONSE_BYTES, TILE_STAGES
+from warpwright.families.gemm.sm_100a.scaled import ATOM_BLOCKS, ATOM_BYTES, ATOM_COLUMNS, ATOM_ROWS, scales
 from warpwright.families.gemm.sm_100a.solution import Solution
 from warpwright.families.gemm.sm_100a.tiles import LANES, MMA_M, WARPGROUP, WARPS
 from warpwright.families.gemm.sm_100a.work import EPILOGUE_BARRIER_ID, readers
@@ -95,13 +96,20 @@ def _warps(s: Solution) -> list[Constant]:
 def _stages(s: Solution) -> list[Constant]:
     a, t, o, _, r, _ = s
     pair = a.cta_group == 2
-    most = "the most that fit" if r.stages == r.fitting else f"of {r.fitting} that fit"
-    columns = "LOAD_N" if pair else "TILE_N"
+    most = "the most that fit" if r.stages == r.fitting else f"of {min(r.fitting, r.room)} that fit"
+    if r.stages == r.room < r.fitting:
+        most = "the most whose scales fit tensor memory"
+    columns, per_byte = "LOAD_N" if pair else "TILE_N", 8 // s.computed.a.bits
     found = [
-        Constant("AB_BYTES", s.computed.a.bytes, "of an element of A or B"),
+        Constant("AB_PER_BYTE", per_byte, "elements of A or B in a byte")
+        if per_byte > 1
+        else Constant("AB_BYTES", s.computed.a.bytes, "of an element of A or B"),
         Constant("STAGES", r.stages, f"of the ring of A and B, {most}"),
     ]
-    expression = f"(TILE_M + {columns}) * TILE_K * AB_BYTES"
+    expression = f"(TILE_M + {columns}) * TILE_K {'// AB_PER_BYTE' if per_byte > 1 else '* AB_BYTES'}"
+    if scales(a):
+        found += _scales(s)
+        expression = f"({expression} + SCALE_BYTES)" if pair else f"{expression} + SCALE_BYTES"
     note = "of A and B in one stage, of both CTAs" if pair else "of A and B in one stage"
     found.append(
         Constant("STAGE_BYTES", a.cta_group * r.stage_bytes, note, f"CTA_GROUP * {expression}" if pair else expression)
@@ -133,6 +141,23 @@ def _stages(s: Solution) -> list[Constant]:
             Constant("TAKEN_ARRIVALS", readers(s), "warps of the cluster that read it", taken),
         ]  # fmt: skip
     return found
+
+
+def _scales(s: Solution) -> list[Constant]:
+    """The scales of a stage."""
+    scaled = scales(s.asked)
+    assert scaled is not None
+    deep = "TILE_K // (ATOM_BLOCKS * SCALE_BLOCK)"
+    return [
+        Constant("SCALE_BLOCK", scaled.block, "elements along K that share a scale"),
+        Constant("ATOM_ROWS", ATOM_ROWS, "of an atom of scales"),
+        Constant("ATOM_BLOCKS", ATOM_BLOCKS, "of K, of an atom"),
+        Constant("ATOM_PAIRS", ATOM_BYTES // 2, "of scales, which TMA counts", "ATOM_ROWS * ATOM_BLOCKS // 2"),
+        Constant("ATOMS_K", scaled.deep, "atoms along K of one stage", deep),
+        Constant("A_ATOMS", scaled.a, "along M", "TILE_M // ATOM_ROWS"),
+        Constant("B_ATOMS", scaled.b, "along N", "TILE_N // ATOM_ROWS"),
+        Constant("SCALE_BYTES", scaled.bytes, "of a stage's scales", "2 * ATOM_PAIRS * ATOMS_K * (A_ATOMS + B_ATOMS)"),
+    ]
 
 
 def _multicast(s: Solution) -> list[Constant]:
@@ -172,10 +197,23 @@ def _tensor(s: Solution) -> list[Constant]:
     if stages:
         found.append(Constant("ACCUMULATORS", t.stages, "of a consumer: one is filled while the other is drained"))
     exact = _times(stages, consumers, "TILE_N")
+    if scaled := scales(a):
+        stage_a, stage_b = (ATOM_COLUMNS * scaled.deep * atoms for atoms in (scaled.a, scaled.b))
+        first, note = t.used - s.ring.stages * scaled.columns, "column where those of A begin, behind the accumulators"
+        found += [
+            Constant("ATOM_COLUMNS", ATOM_COLUMNS, "of tensor memory, of an atom"),
+            Constant("A_COLUMNS", stage_a, "of the scales of A in one stage", "ATOM_COLUMNS * ATOMS_K * A_ATOMS"),
+            Constant("B_COLUMNS", stage_b, "of those of B", "ATOM_COLUMNS * ATOMS_K * B_ATOMS"),
+            Constant("A_SCALES", first, note, exact),
+            Constant("B_SCALES", first + s.ring.stages * stage_a, "those of B", "A_SCALES + STAGES * A_COLUMNS"),
+        ]
+        exact = "B_SCALES + STAGES * B_COLUMNS"
     if t.used == t.columns:
-        found.append(Constant("TENSOR_COLUMNS", t.columns, "of tensor memory, for the accumulators", exact))
+        what = "accumulators and scales" if scales(a) else "accumulators"
+        found.append(Constant("TENSOR_COLUMNS", t.columns, f"of tensor memory, for the {what}", exact))
     else:
-        note = f"of tensor memory: the power of two that holds {t.used} of accumulators"
+        what = "accumulators and scales" if scales(a) else "accumulators"
+        note = f"of tensor memory: the power of two that holds {t.used} of {what}"
         found.append(Constant("TENSOR_COLUMNS", t.columns, note))
     if not a.several_tiles:
         return found

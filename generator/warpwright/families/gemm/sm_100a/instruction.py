@@ -5,6 +5,7 @@ from __future__ import annotations
 from warpwright.archs import Arch
 from warpwright.families.gemm.parts.computed import Computed, Matrix
 from warpwright.families.gemm.sm_100a.asked import Asked
+from warpwright.families.gemm.sm_100a.scaled import scales
 from warpwright.families.gemm.sm_100a.tiles import MMA_M
 from warpwright.plan.types import Mma
 
@@ -14,12 +15,21 @@ __all__ = ["depth", "descriptor", "mma", "words"]
 #: tables of 9.7.16.4.2).
 KINDS: dict[str, tuple[str, int]] = {
     "f16": ("f16", 0), "bf16": ("f16", 1), "tf32": ("tf32", 2), "e4m3": ("f8f6f4", 0), "e5m2": ("f8f6f4", 1),
-    "i8": ("i8", 1),
+    "i8": ("i8", 1), "mxf8_e4m3": ("mxf8f6f4", 0), "mxf8_e5m2": ("mxf8f6f4", 1), "mxf4": ("mxf4nvf4", 1),
+    "nvf4": ("mxf4nvf4", 1),
 }  # fmt: skip
 #: The accumulator's number there.
 _SUMS = {"f16": 0, "f32": 1, "i32": 2}
 #: Machine instruction by kind, as nvdisasm names it.
-_SASS = {"f16": "UTCHMMA", "tf32": "UTCHMMA", "f8f6f4": "UTCQMMA", "i8": "UTCIMMA"}
+_SASS = {
+    "f16": "UTCHMMA",
+    "tf32": "UTCHMMA",
+    "f8f6f4": "UTCQMMA",
+    "i8": "UTCIMMA",
+    "mxf8f6f4": "UTCQMMA",
+    "mxf4": "UTCOMMA",
+    "mxf4nvf4": "UTCOMMA",
+}
 
 
 def words(arch: Arch) -> list[str]:
@@ -57,13 +67,15 @@ def mma(a: Asked, c: Computed) -> Mma:
     """Return the MMA; each consumer issues so many per stage."""
     kind, _ = _kind(a, c.a)
     k = depth(a, c)
+    scaled = scales(a)
+    blocks = f".block_scale.block{scaled.block}" if scaled else ""
     return Mma(
         # The DSL adds the hint that A is not kept for a next MMA.
-        instruction=f"tcgen05.mma.cta_group::{a.cta_group}.kind::{kind}.collector::a::discard",
-        sass=_SASS[kind] + (".2CTA" if a.cta_group == 2 else ""),
+        instruction=f"tcgen05.mma.cta_group::{a.cta_group}.kind::{kind}{blocks}.collector::a::discard",
+        sass=_SASS[kind] + (".2CTA" if a.cta_group == 2 else "") + (".4X" if scaled and scaled.block == 16 else ""),
         m=MMA_M * a.cta_group,
         n=a.tile_n,
         k=k,
         per_stage=a.tile_k // k,
-        descriptor=descriptor(a, c),
+        descriptor=None if scaled else descriptor(a, c),  # which of a column's scales an MMA takes stands in it
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from warpwright.families.gemm.parts.boxes import ALIGNMENT, Boxes, boxes, subtile_swizzle
 from warpwright.families.gemm.parts.computed import Matrix
 from warpwright.families.gemm.sm_100a.asked import Asked
+from warpwright.families.gemm.sm_100a.scaled import ATOM_BYTES, scales
 from warpwright.families.gemm.sm_100a.tiles import MMA_M, Accumulators, Output
 from warpwright.plan.memory import align_up
 from warpwright.plan.types import Buffer, Swizzle
@@ -27,8 +28,9 @@ class Ring(NamedTuple):
     a: Boxes
     b: Boxes
     rows_b: int  # of B (N x K) that a CTA holds: of a pair's, half
-    stage_bytes: int  # of A and B in one CTA
+    stage_bytes: int  # of A and B in one CTA, and of their scales
     fitting: int  # the largest number of stages that fits; 0 where not even one does
+    room: int  # that of which tensor memory holds the scales beside the accumulators; without scales, as many as fit
     stages: int
 
 
@@ -36,11 +38,14 @@ def ring(a: Asked, t: Accumulators, o: Output) -> Ring:
     """Choose boxes and stages. Defined for every point: rules say what is wrong with one."""
     matrices = a.computed
     rows_b = _rows_b(a)
-    stage_bytes = (a.tile_m + rows_b) * a.tile_k * matrices.a.bytes
+    scaled = scales(a)
+    stage_bytes = (a.tile_m + rows_b) * a.tile_k * matrices.a.bits // 8 + (scaled.bytes if scaled else 0)
     fitting = max(0, a.arch.shared_bytes // stage_bytes)
     while fitting and sized(a, t, o, fitting) > a.arch.shared_bytes:
         fitting -= 1
-    stages = min(MAX_AUTO_STAGES, max(2, fitting)) if a.stages is None else a.stages
+    # Each stage's scales have columns of tensor memory, too.
+    room = max(0, a.arch.tensor_columns - t.used) // scaled.columns if scaled else fitting
+    stages = min(MAX_AUTO_STAGES, max(2, min(fitting, room))) if a.stages is None else a.stages
     registers = a.arch.registers_per_thread
     return Ring(
         boxes(matrices.a, a.tile_m, a.tile_k, registers),
@@ -48,6 +53,7 @@ def ring(a: Asked, t: Accumulators, o: Output) -> Ring:
         rows_b,
         stage_bytes,
         fitting,
+        room,
         stages,
     )
 
@@ -59,7 +65,7 @@ def _rows_b(a: Asked) -> int:
 def sized(a: Asked, t: Accumulators, o: Output, stages: int) -> int:
     """Bytes of the map with so many stages of A and B."""
     none = Boxes("none", 1, False)
-    return size(buffers(a, t, o, Ring(none, none, _rows_b(a), 0, 0, stages)))
+    return size(buffers(a, t, o, Ring(none, none, _rows_b(a), 0, 0, 0, stages)))
 
 
 def size(found: tuple[Buffer, ...]) -> int:
@@ -89,8 +95,20 @@ def buffers(a: Asked, t: Accumulators, o: Output, r: Ring) -> tuple[Buffer, ...]
         ("a", matrices.a, a.tile_m, r.a, "ring of A tiles"),
         ("b", matrices.b, r.rows_b, r.b, half),
     ):
-        bytes_ = rows * a.tile_k * matrix.bytes * stages
+        bytes_ = rows * a.tile_k * matrix.bits // 8 * stages
         add(name, ALIGNMENT, matrix.dtype.name, (rows, a.tile_k, stages), bytes_, cut.swizzle, note)
+    if scaled := scales(a):
+        for name, atoms in (("sfa", scaled.deep * scaled.a), ("sfb", scaled.deep * scaled.b)):
+            note = f"ring of the scales of {name[-1].upper()}, in atoms"
+            add(
+                name,
+                ALIGNMENT,
+                scaled.dtype.name,
+                (ATOM_BYTES, atoms, stages),
+                ATOM_BYTES * atoms * stages,
+                "none",
+                note,
+            )
     each = " per warpgroup" if t.warpgroups > 1 else ""
     if matrices.read:
         subtiles(

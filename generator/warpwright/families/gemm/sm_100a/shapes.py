@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from warpwright.families.gemm.parts.operand_rules import add_operand_rules
 from warpwright.families.gemm.sm_100a.instruction import depth, words
+from warpwright.families.gemm.sm_100a.scaled import ATOM_BLOCKS, ATOM_ROWS, scales
 from warpwright.families.gemm.sm_100a.solution import Solution
 from warpwright.families.gemm.sm_100a.tiles import MMA_M, WARPS
 from warpwright.plan.rule import Finding, RuleSet, nearest_of
@@ -32,16 +33,17 @@ def _(s: Solution) -> Finding:
 
 @SHAPE.add("operand.dtype", "kernel.a.dtype")
 def _(s: Solution) -> Finding:
-    """tcgen05.mma multiplies f16, bf16, tf32, e4m3, e5m2 and, but on sm_103a, i8"""
+    """tcgen05.mma multiplies f16, bf16, tf32, e4m3, e5m2, mxf8, mxf4, nvf4 and, but on sm_103a, i8"""
     word, legal = s.computed.a.word, words(s.asked.arch)
     return None if word in legal else (word, " or ".join(legal), legal[0])
 
 
 @SHAPE.add("operand.pair", "kernel.b.dtype")
 def _(s: Solution) -> Finding:
-    """one MMA multiplies A and B of one dtype, or e4m3 and e5m2"""
+    """one MMA multiplies A and B of one dtype, or two fp8 ones alike in having scales or none"""
     a, b = s.computed.a.word, s.computed.b.word
-    return None if a == b or {a, b} == {"e4m3", "e5m2"} else (b, f"that of A, {a}", a)
+    alike = a == b or {a, b} in ({"e4m3", "e5m2"}, {"mxf8_e4m3", "mxf8_e5m2"})
+    return None if alike else (b, f"that of A, {a}", a)
 
 
 # Warps ---------------------------------------------------------------------------------------------------
@@ -117,6 +119,30 @@ def _(s: Solution) -> Finding:
     if a.computed.b.word != "tf32" or a.computed.b.major != "n" or a.tile_n % step == 0:
         return None
     return a.tile_n, f"a multiple of {step}", nearest_of(a.tile_n, range(step, 257, step))
+
+
+@SHAPE.add("scales.m", "design.tile.m")
+def _(s: Solution) -> Finding:
+    """of block-scaled operands one consumer issues the MMAs: a second one would need B's scales a second time"""
+    m = s.asked.tile_m
+    return (m, MMA_M, MMA_M) if scales(s.asked) and m != MMA_M else None
+
+
+@SHAPE.add("scales.n", "design.tile.n")
+def _(s: Solution) -> Finding:
+    """scales of B come in atoms of 128 columns"""
+    n, legal = s.asked.tile_n, (ATOM_ROWS, 2 * ATOM_ROWS)
+    return (n, "128 or 256", nearest_of(n, legal)) if scales(s.asked) and n not in legal else None
+
+
+@SHAPE.add("scales.k", "design.tile.k")
+def _(s: Solution) -> Finding:
+    """scales come in atoms of 4 blocks along K: 128 elements, of nvf4 64"""
+    k, scaled = s.asked.tile_k, scales(s.asked)
+    if scaled is None or k % (ATOM_BLOCKS * scaled.block) == 0:
+        return None
+    step = ATOM_BLOCKS * scaled.block
+    return k, f"a multiple of {step}", nearest_of(k, range(step, s.asked.arch.tma_box + 1, step))
 
 
 # Tile schedule --------------------------------------------------------------------------------------------

@@ -40,4 +40,5 @@ def solve(asked: Asked) -> Solution:
     output = tiles_of.output(asked, accumulators)
     warps = warps_of.warps(asked, accumulators)
     ring = ring_of.ring(asked, accumulators, output)
+    accumulators = tiles_of.with_scales(asked, accumulators, ring.stages)
     return Solution(asked, accumulators, output, warps, ring, ring_of.buffers(asked, accumulators, output, ring))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from warpwright.families.gemm.sm_100a.asked import Asked
+from warpwright.families.gemm.sm_100a.scaled import scales
 
-__all__ = ["LANES", "MMA_M", "WARPGROUP", "WARPS", "Accumulators", "Output", "accumulators", "output"]
+__all__ = ["LANES", "MMA_M", "WARPGROUP", "WARPS", "Accumulators", "Output", "accumulators", "output", "with_scales"]
 
 LANES = 32  # of a warp
 WARPS = 4  # of a warpgroup, which together reach all lanes of tensor memory
@@ -17,6 +18,8 @@ MMA_M = 128
 _USUAL_COLUMNS = (32, 16, 8)
 #: Of C's ring of subtiles, at least: one lands while the one before is added.
 _C_STAGES = 2
+#: Stages of scales, at least, for which there must be room beside a second accumulator: half of a usual ring.
+_LEAST_SCALES = 3
 
 
 class Accumulators(NamedTuple):
@@ -24,7 +27,7 @@ class Accumulators(NamedTuple):
 
     consumers: int  # warps that issue MMAs, of MMA_M rows each; they share B
     stages: int  # accumulators of each of them
-    used: int  # columns of tensor memory
+    used: int  # columns of tensor memory, scales behind them
     columns: int  # that are allocated for them: a power of two
     warpgroups: int  # of the epilogue
     across: int  # of them, side by side on the columns of one accumulator
@@ -44,14 +47,24 @@ class Output(NamedTuple):
 def accumulators(a: Asked) -> Accumulators:
     """Divide the tile. Defined for every point: rules say what is wrong with one."""
     consumers = max(1, a.tile_m // MMA_M)
-    once = consumers * a.tile_n
+    once, scaled = consumers * a.tile_n, scales(a)
+    beside = _LEAST_SCALES * scaled.columns if scaled else 0
     stages = a.accumulator_stages
     if stages is None:  # a CTA's only tile has no other one to overlap with
-        stages = 2 if 2 * once <= a.arch.tensor_columns and a.several_tiles else 1
+        stages = 2 if 2 * once + beside <= a.arch.tensor_columns and a.several_tiles else 1
     used = stages * once
     columns = max(a.arch.tensor_least, _power_of_two(used))
     warpgroups = max(1, (WARPS * consumers if a.epilogue_warps is None else a.epilogue_warps) // WARPS)
     return Accumulators(consumers, stages, used, columns, warpgroups, max(1, warpgroups // consumers))
+
+
+def with_scales(a: Asked, t: Accumulators, ring_stages: int) -> Accumulators:
+    """The same with the scales of so many stages of the ring behind the accumulators."""
+    scaled = scales(a)
+    if scaled is None:
+        return t
+    used = t.used + ring_stages * scaled.columns
+    return t._replace(used=used, columns=max(a.arch.tensor_least, _power_of_two(used)))
 
 
 def _power_of_two(least: int) -> int:

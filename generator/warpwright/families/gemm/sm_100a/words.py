@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from warpwright.dtypes import dtype, element
+from warpwright.dtypes import SCALED, Dtype, Scaled, dtype, element
 from warpwright.families.gemm.parts import words as shared
 from warpwright.families.gemm.parts.chain import steps
 from warpwright.families.gemm.sm_100a import places
@@ -27,8 +27,10 @@ def words(plan: Plan) -> dict[str, Any]:
     majors = {name: kernel[name]["major"] for name in matrices}
     by_tma = design.store == "tma"
     in_shared = [name for name in matrices if name != "d" or by_tma]
+    scaled = SCALED.get(kernel["a"]["dtype"])
+    moved = ["a", "b", *(["sfa", "sfb"] if scaled else []), *in_shared[2:]]
     names = {constant.name for constant in plan.constants}
-    passed = shared.kernel_arguments(design, chain, in_shared, ())
+    passed = shared.kernel_arguments(design, chain, moved, ())
     pair, several_tiles = design.cta_group == 2, design.scheduler != "one_tile"
     rows = {"a": "TILE_M", "b": "LOAD_N" if pair else "TILE_N"}
     tiles = {"a": "m_tile", "b": "n_tile * CTA_GROUP + in_pair" if pair else "n_tile"}
@@ -52,7 +54,11 @@ def words(plan: Plan) -> dict[str, Any]:
         "edge": {**shared.edge(majors["d"]), **({"tile": "MMA_M"} if majors["d"] == "m" else {})},
         "contiguous": shared.listed([majors[name].upper() for name in matrices]),
         "layouts": [_layout(plan, name, majors[name]) for name in in_shared],
-        "mapped": [shared.VIEWS[name] for name in in_shared],
+        "mapped": [shared.VIEWS[name] for name in moved],
+        "scaled": scaled,
+        "least_depth": max(1, 8 // element(kernel["a"]["dtype"]).bits),
+        "scale_type": dtype(scaled.scale).dsl if scaled else "",
+        "mma_group": "TWO" if pair else "ONE",
         "rows": rows,
         "boxes": {x: shared.boxes(x, majors[x], names, rows[x], tiles[x]) for x in ("a", "b")},
         "majors": {name: "K" if majors[name] == "k" else "MN" for name in ("a", "b")},
@@ -86,6 +92,7 @@ def _title(arch: str, kernel: Mapping[str, Any]) -> str:
 
 def _dsl_types(plan: Plan) -> list[str]:
     used = {plan.kernel["d"]["dtype"], *(buffer.dtype for buffer in plan.main.buffers)}
+    used |= {copy.dtype for copy in plan.main.copies}
     dynamic = {"Int128"} if plan.design.scheduler == "dynamic" else set()
     return sorted({dtype(name).dsl for name in used} | {"Float32", "Int32", "Int64"} | dynamic)
 
@@ -97,6 +104,8 @@ def _shapes(design: TensorDesign) -> dict[str, tuple[str, ...]]:
     return {
         "a": ("TILE_M", "TILE_K", "STAGES"),
         "b": ("LOAD_N" if design.cta_group == 2 else "TILE_N", "TILE_K", "STAGES"),
+        "sfa": ("2 * ATOM_PAIRS", "ATOMS_K", "A_ATOMS", "STAGES"),
+        "sfb": ("2 * ATOM_PAIRS", "ATOMS_K", "B_ATOMS", "STAGES"),
         "c": ("MMA_M", "SUBTILE_N", " * ".join(["C_STAGES", *groups])),
         "d": ("MMA_M", "SUBTILE_N", "D_SLOTS" if groups and staged else staged or "".join(groups) or "1"),
     }
@@ -153,6 +162,8 @@ def _mma_op(plan: Plan) -> str:
     design: TensorDesign = plan.design
     group, rows = ("TWO", "PAIR_M") if design.cta_group == 2 else ("ONE", "MMA_M")
     a, b = (element(plan.kernel[name]["dtype"]) for name in "ab")
+    if scaled := SCALED.get(plan.kernel["a"]["dtype"]):
+        return _scaled_op(a, b, scaled, f"({rows}, TILE_N, MMA_K), CtaGroup.{group}, OperandSource.SMEM")
     op, types = {
         "tf32": ("MmaTF32Op", ()),
         "e4m3": ("MmaF8F6F4Op", (a.dsl, b.dsl, "Float32")),
@@ -161,6 +172,14 @@ def _mma_op(plan: Plan) -> str:
     }.get(a.name, ("MmaF16BF16Op", (a.dsl, "Float32")))
     given = [*types, f"({rows}, TILE_N, MMA_K)", f"CtaGroup.{group}", "OperandSource.SMEM", "*majors"]
     return f"tcgen05.{op}({', '.join(given)})"
+
+
+def _scaled_op(a: Dtype, b: Dtype, scaled: Scaled, given: str) -> str:
+    if a.name != "e2m1":
+        return f"tcgen05.MmaMXF8F6F4Op({a.dsl}, {b.dsl}, {given}, *majors)"
+    if scaled.block == 16:
+        return f"tcgen05.MmaMXF4NVF4Op({dtype(scaled.scale).dsl}, {given})"
+    return f"tcgen05.MmaMXF4Op({given})"
 
 
 def _copy_atom(matrix: Mapping[str, str], columns: int) -> str:

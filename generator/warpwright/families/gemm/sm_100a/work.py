@@ -7,9 +7,10 @@ from dataclasses import replace
 from warpwright.families.gemm.parts.boxes import copy, subtile_swizzle
 from warpwright.families.gemm.sm_100a.instruction import mma
 from warpwright.families.gemm.sm_100a.ring import RESPONSE_BYTES, TILE_STAGES
+from warpwright.families.gemm.sm_100a.scaled import ATOM_BYTES, ATOM_COLUMNS, MAPPED, scales
 from warpwright.families.gemm.sm_100a.solution import Solution
 from warpwright.families.gemm.sm_100a.tiles import LANES, MMA_M, WARPGROUP, WARPS
-from warpwright.plan.types import Barrier, Buffer, Copy, Mma, Role, TensorMemory
+from warpwright.plan.types import ATOM, Barrier, Buffer, Copy, Mma, Role, TensorMemory
 
 __all__ = ["EPILOGUE_BARRIER_ID", "barriers", "copies", "mmas", "readers", "roles", "tensor_buffers", "tensor_memory"]
 
@@ -129,6 +130,10 @@ def copies(s: Solution) -> tuple[Copy, ...]:
         copy("a", True, c.a, a.tile_m, a.tile_k, r.a.swizzle, a.cluster_n, r.a.looped),
         copy("b", True, c.b, r.rows_b, a.tile_k, r.b.swizzle, a.cluster_m // a.cta_group, r.b.looped),
     ]
+    if scaled := scales(a):
+        for name, rows, atoms in (("sfa", "M", scaled.a), ("sfb", "N", scaled.b)):
+            box, modes = (ATOM_BYTES // 2, scaled.deep, atoms, 1), (ATOM, f"K/{4 * scaled.block}", f"{rows}/128", "L")
+            found.append(Copy(name, "load", MAPPED, box, "none", 1, 1, name, modes=modes))
     if c.read:
         swizzle = subtile_swizzle(c.read, MMA_M, o.subtile_n)
         found.append(copy("c", True, c.read, MMA_M, o.subtile_n, swizzle, 1, False))
@@ -150,7 +155,17 @@ def tensor_memory(s: Solution) -> TensorMemory:
 
 def tensor_buffers(s: Solution) -> tuple[Buffer, ...]:
     """Return the map of tensor memory: offsets and sizes in columns."""
-    t, n = s.accumulators, s.asked.tile_n
+    t, n, scaled = s.accumulators, s.asked.tile_n, scales(s.asked)
     shape = (MMA_M, n, t.consumers * t.stages)
     note = "accumulators" + (f", {t.stages} of each consumer" if t.consumers > 1 else "")
-    return (Buffer("accumulators", 0, t.used, 1, "f32", shape, "none", note, "tensor"),)
+    end = n * t.consumers * t.stages
+    found = [Buffer("accumulators", 0, end, 1, s.computed.accumulator.name, shape, "none", note, "tensor")]
+    if scaled:
+        for name, atoms in (("a_scales", scaled.a), ("b_scales", scaled.b)):
+            columns, stages = ATOM_COLUMNS * scaled.deep * atoms, s.ring.stages
+            what = f"scales of {name[0].upper()}, of each stage"
+            found.append(
+                Buffer(name, end, columns * stages, 4, "i32", (LANES, columns, stages), "none", what, "tensor")
+            )
+            end += columns * stages
+    return tuple(found)

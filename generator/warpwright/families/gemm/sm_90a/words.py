@@ -71,6 +71,8 @@ def words(plan: Plan) -> dict[str, Any]:
         "shares": {"a": "CLUSTER_N" if design.cluster_n > 1 else "", "b": "CLUSTER_M" if design.cluster_m > 1 else ""},
         "rows": {"a": "TILE_M", "b": "TILE_N"},
         "load_group": "",
+        "scaled": None,
+        "least_depth": 1,
         "storer": "consumer" if design.consumers > 1 else "",
         "pingpong": design.schedule == "pingpong",
         "reallocates": design.consumer_registers is not None,

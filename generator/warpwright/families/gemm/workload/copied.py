@@ -23,8 +23,16 @@ def copied(plan: Plan, problem: Problem) -> dict[str, int]:
         "b": ctas * d.tile_n * depth // d.cluster_m,
         "c": ctas * d.tile_m * d.tile_n,
         "d": _stored(plan, problem),
+        **_scales(plan, ctas, depth),
     }
     return {copy.tensor: found[copy.tensor] for copy in plan.main.copies}
+
+
+def _scales(plan: Plan, ctas: int, depth: int) -> dict[str, int]:
+    """Pairs of scales: each CTA brings whole atoms, of its own rows of A, and of all columns of its tile, of a pair's
+    too."""
+    rows = {"sfa": plan.design.tile_m, "sfb": plan.design.tile_n}
+    return {x.name: ctas * rows[x.name] * (depth // x.block) // 2 for x in plan.arguments if x.block}
 
 
 def _stored(plan: Plan, problem: Problem) -> int:

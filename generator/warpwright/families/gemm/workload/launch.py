@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from warpwright.device.problem import Problem
+from warpwright.device.held import per_byte
+from warpwright.device.problem import Problem, shape_of
 from warpwright.dtypes import dtype
 from warpwright.families.gemm.workload.design import GemmDesign, TensorDesign
 from warpwright.families.products.tiles import ceil, count, counted_as, grid
@@ -19,8 +20,18 @@ def launched(plan: Plan, problem: Problem, clusters: int, scalars: Mapping[str, 
     d: GemmDesign | TensorDesign = plan.design
     m, n, k, batches = (problem.extents[mode] for mode in "MNKL")
     tiles, number = grid(d, problem.extents), count(d, problem.extents)
-    depth = max(k, 1)  # nothing is loaded of an empty K, but a map has no empty extents
-    maps = {"a": (m, depth, batches), "b": (n, depth, batches), "c": (m, n, batches), "d": _stored(plan, problem)}
+    # Nothing is loaded of an empty K, but a map has no empty extents, nor parts of bytes.
+    depth = max(k, *(per_byte(argument) for argument in plan.arguments))
+    maps: dict[str, tuple[int, ...]] = {
+        "a": (m, depth, batches),
+        "b": (n, depth, batches),
+        "c": (m, n, batches),
+        "d": _stored(plan, problem),
+    }
+    # Of scales in pairs: atoms along K, those of the rows, batches.
+    for x in (argument for argument in plan.arguments if argument.block):
+        batches_of, rows, along_k, atom = shape_of(x, {**problem.extents, "K": depth})
+        maps[x.name] = (atom // 2, along_k, rows, batches_of)
     vectors = [(a.name, View(a.name, a.shape)) for a in plan.arguments if a.kind == "vector"]
     counts, total = counted_as(d)
     walked = [(total, number)] if d.persistent else []
