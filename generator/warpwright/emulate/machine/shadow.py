@@ -74,6 +74,14 @@ class Shadow:
         states = self.state[cells]
         return self._write(cells, states, distinct(states), event, visible)
 
+    def rewrite(self, cells: Cells, event: int, number: int) -> bool:
+        """Note a read and a write of whole cells that `event` alone has accessed since it wrote them: nothing else is
+        to be looked at. False, and nothing noted, where that is not so."""
+        if np.count_nonzero(self.state[cells] != (event + 1) << 32):
+            return False
+        self.order.events[event].log.append((number, cells, True))
+        return True
+
     def read_place(self, place: Place, event: int, known: int, entries: Iterable[Entry]) -> Bad:
         """The same of a warp's own read of any bytes; `entries` go to the event's log."""
         self.order.events[event].log.extend(entries)

@@ -94,9 +94,10 @@ def tcgen05_mma(f: Fiber, number: int, kind: str, group: int, d: int, a: int, a_
             product = left @ right.T
         masked = None if kept is None else kept[rank]
         cells = cells_of(first, columns, bands) if masked is None else _touched(first, columns, bands, masked)
-        if accumulate and len(cells):
+        if accumulate and len(cells) and not memory.shadow.rewrite(cells, event, number):
             access(memory, warp, number, cells, event, visible, False)
-        if len(cells):
+            access(memory, warp, number, cells, event, visible, True)
+        elif len(cells) and not accumulate:
             access(memory, warp, number, cells, event, visible, True)
         if folded:
             product = np.concatenate(np.split(product, 2, axis=1))
