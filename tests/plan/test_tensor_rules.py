@@ -37,17 +37,9 @@ def operands(a: str, b: str, /, **majors: str) -> dict[str, Any]:
     return changes | {f"kernel.{name}.major": major for name, major in majors.items()}
 
 
+SCALED = {**operands("mxf8_e4m3", "mxf8_e4m3"), "design.tile.k": 128}
+
 CASES = [
-    Case(
-        "operand.dtype",
-        [operands(word, word) for word in ("f16", "bf16", "tf32", "e4m3", "e5m2")]
-        + [{**operands("i8", "i8"), "kernel.accumulator": "i32", "kernel.d.dtype": "i32"}],
-        [
-            ({**operands(word, word), "design.tile.k": 128}, "f16")
-            for word in ("mxf8_e4m3", "mxf8_e5m2", "mxf4", "nvf4")
-        ],
-        lambda nearest: operands(nearest, nearest),
-    ),
     Case(
         "operand.pair",
         [operands("bf16", "bf16"), operands("e4m3", "e5m2"), operands("e5m2", "e4m3")],
@@ -250,6 +242,35 @@ CASES = [
         number("design.stages"),
     ),
     Case(
+        "scales.m",
+        [SCALED, {**SCALED, **operands("nvf4", "nvf4")}],
+        [({"design.tile.m": 256}, "128")],
+        number("design.tile.m"),
+        SCALED,
+    ),
+    Case(
+        "scales.n",
+        at("design.tile.n", 128, 256),
+        near("design.tile.n", {16: 128, 64: 128, 112: 128, 144: 128, 192: 128, 208: 256}),
+        number("design.tile.n"),
+        SCALED,
+    ),
+    Case(
+        "scales.k",
+        [*at("design.tile.k", 128, 256), *({**operands("nvf4", "nvf4"), "design.tile.k": k} for k in (64, 192))],
+        [*near("design.tile.k", {32: 128, 96: 128, 160: 128, 224: 256})]
+        + [({**operands("mxf4", "mxf4"), "design.tile.k": 64}, "128")],
+        number("design.tile.k"),
+        SCALED,
+    ),
+    Case(
+        "tensor_memory.scales",
+        at("design.stages", "auto", 6, 10),
+        near("design.stages", {11: 10}),
+        number("design.stages"),
+        {**operands("nvf4", "nvf4"), **PAIR, "design.tile": {"m": 128, "n": 256, "k": 128}, "design.store": "direct"},
+    ),
+    Case(
         "tensor_memory",
         [*at("design.accumulator_stages", "auto", 1, 2), {"design.tile.m": 256, "design.accumulator_stages": 1}],
         [({"design.tile.m": 256, "design.accumulator_stages": 2}, "1")],
@@ -287,7 +308,7 @@ CASES = [
 def test_every_rule_has_its_boundaries():
     listed = [rule.id for rule in rules()["gemm", "sm_100a"]]
     assert len(listed) == len(set(listed))
-    assert {case.rule for case in CASES} == set(listed) - {"arch"}
+    assert {case.rule for case in CASES} == set(listed) - {"arch", "operand.dtype"}
 
 
 @pytest.mark.parametrize(
@@ -310,6 +331,13 @@ def test_an_arch_without_tensor_memory_is_refused_with_one_that_has_it():
     assert (violation.rule, violation.value, violation.nearest) == ("arch", "sm_120a", "sm_100a")
     for arch in ("sm_100a", "sm_103a", "sm_110a"):
         assert broken(space.point(None, arch)) == set()
+
+
+@pytest.mark.parametrize("word", ["f16", "bf16", "tf32", "e4m3", "e5m2", "mxf8_e4m3", "mxf8_e5m2", "mxf4", "nvf4"])
+def test_every_dtype_but_integers_is_multiplied_on_every_arch(word):
+    for arch in ("sm_100a", "sm_103a", "sm_110a"):
+        changes = {**operands(word, word), "design.tile.k": 32 if word == "tf32" else 128}
+        assert broken(space.point(changes, arch)) == set()
 
 
 def test_integers_are_not_multiplied_on_sm_103a():

@@ -109,8 +109,10 @@ def _stages(s: Solution) -> list[Constant]:
     expression = f"(TILE_M + {columns}) * TILE_K {'// AB_PER_BYTE' if per_byte > 1 else '* AB_BYTES'}"
     if scales(a):
         found += _scales(s)
-        expression = f"({expression} + SCALE_BYTES)" if pair else f"{expression} + SCALE_BYTES"
+        expression += " + SFA_BYTES + SFB_BYTES"
+        expression = f"({expression})" if pair else expression
     note = "of A and B in one stage, of both CTAs" if pair else "of A and B in one stage"
+    note = "of both CTAs" if pair and scales(a) else note
     found.append(
         Constant("STAGE_BYTES", a.cta_group * r.stage_bytes, note, f"CTA_GROUP * {expression}" if pair else expression)
     )
@@ -156,7 +158,15 @@ def _scales(s: Solution) -> list[Constant]:
         Constant("ATOMS_K", scaled.deep, "atoms along K of one stage", deep),
         Constant("A_ATOMS", scaled.a, "along M", "TILE_M // ATOM_ROWS"),
         Constant("B_ATOMS", scaled.b, "along N", "TILE_N // ATOM_ROWS"),
-        Constant("SCALE_BYTES", scaled.bytes, "of a stage's scales", "2 * ATOM_PAIRS * ATOMS_K * (A_ATOMS + B_ATOMS)"),
+        *(
+            Constant(
+                f"SF{x}_BYTES",
+                ATOM_BYTES * scaled.deep * atoms,
+                f"of the scales of {x} in one stage",
+                f"2 * ATOM_PAIRS * ATOMS_K * {x}_ATOMS",
+            )
+            for x, atoms in (("A", scaled.a), ("B", scaled.b))
+        ),
     ]
 
 

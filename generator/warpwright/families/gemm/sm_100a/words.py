@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from warpwright.dtypes import SCALED, Dtype, Scaled, dtype, element
+from warpwright.dtypes import SCALED, dtype, element
 from warpwright.families.gemm.parts import words as shared
 from warpwright.families.gemm.parts.chain import steps
 from warpwright.families.gemm.sm_100a import places
@@ -76,6 +76,7 @@ def words(plan: Plan) -> dict[str, Any]:
         "load_group": "CtaGroup.TWO" if pair else "",
         "storer": "warpgroup" if design.warpgroups > 1 else "",
         "mma_op": _mma_op(plan),
+        "packed": scaled is not None and element(kernel["a"]["dtype"]).bits < 8,
         "mma_rows": "PAIR_M" if pair else "MMA_M",
         "store_atom": _copy_atom(kernel["d"], design.subtile_n),
         "load_atom": _copy_atom(kernel["c"], design.subtile_n) if c_argument else "",
@@ -93,8 +94,9 @@ def _title(arch: str, kernel: Mapping[str, Any]) -> str:
 def _dsl_types(plan: Plan) -> list[str]:
     used = {plan.kernel["d"]["dtype"], *(buffer.dtype for buffer in plan.main.buffers)}
     used |= {copy.dtype for copy in plan.main.copies}
+    computed = set() if plan.kernel["d"]["dtype"] == "i32" else {"Float32"}  # else sums leave as they are
     dynamic = {"Int128"} if plan.design.scheduler == "dynamic" else set()
-    return sorted({dtype(name).dsl for name in used} | {"Float32", "Int32", "Int64"} | dynamic)
+    return sorted({dtype(name).dsl for name in used} | computed | {"Int32", "Int64"} | dynamic)
 
 
 def _shapes(design: TensorDesign) -> dict[str, tuple[str, ...]]:
@@ -104,8 +106,8 @@ def _shapes(design: TensorDesign) -> dict[str, tuple[str, ...]]:
     return {
         "a": ("TILE_M", "TILE_K", "STAGES"),
         "b": ("LOAD_N" if design.cta_group == 2 else "TILE_N", "TILE_K", "STAGES"),
-        "sfa": ("2 * ATOM_PAIRS", "ATOMS_K", "A_ATOMS", "STAGES"),
-        "sfb": ("2 * ATOM_PAIRS", "ATOMS_K", "B_ATOMS", "STAGES"),
+        "sfa": ("SFA_BYTES", "STAGES"),
+        "sfb": ("SFB_BYTES", "STAGES"),
         "c": ("MMA_M", "SUBTILE_N", " * ".join(["C_STAGES", *groups])),
         "d": ("MMA_M", "SUBTILE_N", "D_SLOTS" if groups and staged else staged or "".join(groups) or "1"),
     }
@@ -158,28 +160,29 @@ def _product(extents: Sequence[str]) -> str:
     return " * ".join(extent for extent in extents if extent != "1")
 
 
+#: The class of an MMA, by the dtype of A's elements.
+_OPS = {"tf32": "MmaTF32Op", "e4m3": "MmaF8F6F4Op", "e5m2": "MmaF8F6F4Op", "i8": "MmaI8Op"}
+
+
 def _mma_op(plan: Plan) -> str:
+    """Return the MMA as the source makes it, on as many lines as it takes."""
     design: TensorDesign = plan.design
     group, rows = ("TWO", "PAIR_M") if design.cta_group == 2 else ("ONE", "MMA_M")
     a, b = (element(plan.kernel[name]["dtype"]) for name in "ab")
-    if scaled := SCALED.get(plan.kernel["a"]["dtype"]):
-        return _scaled_op(a, b, scaled, f"({rows}, TILE_N, MMA_K), CtaGroup.{group}, OperandSource.SMEM")
-    op, types = {
-        "tf32": ("MmaTF32Op", ()),
-        "e4m3": ("MmaF8F6F4Op", (a.dsl, b.dsl, "Float32")),
-        "e5m2": ("MmaF8F6F4Op", (a.dsl, b.dsl, "Float32")),
-        "i8": ("MmaI8Op", (a.dsl,)),
-    }.get(a.name, ("MmaF16BF16Op", (a.dsl, "Float32")))
-    given = [*types, f"({rows}, TILE_N, MMA_K)", f"CtaGroup.{group}", "OperandSource.SMEM", "*majors"]
-    return f"tcgen05.{op}({', '.join(given)})"
-
-
-def _scaled_op(a: Dtype, b: Dtype, scaled: Scaled, given: str) -> str:
-    if a.name != "e2m1":
-        return f"tcgen05.MmaMXF8F6F4Op({a.dsl}, {b.dsl}, {given}, *majors)"
-    if scaled.block == 16:
-        return f"tcgen05.MmaMXF4NVF4Op({dtype(scaled.scale).dsl}, {given})"
-    return f"tcgen05.MmaMXF4Op({given})"
+    scaled = SCALED.get(plan.kernel["a"]["dtype"])
+    majors = ["*majors"]
+    if scaled and a.name == "e2m1":  # along K alone
+        scale = dtype(scaled.scale).dsl
+        op, types, majors = ("MmaMXF4NVF4Op", [scale], []) if scaled.block == 16 else ("MmaMXF4Op", [], [])
+    elif scaled:
+        op, types = "MmaMXF8F6F4Op", [a.dsl, b.dsl]
+    else:
+        op = _OPS.get(a.name, "MmaF16BF16Op")
+        types = {"MmaTF32Op": [], "MmaI8Op": [a.dsl], "MmaF8F6F4Op": [a.dsl, b.dsl, "Float32"]}.get(
+            op, [a.dsl, "Float32"]
+        )
+    given = [*types, f"({rows}, TILE_N, MMA_K)", f"CtaGroup.{group}", "OperandSource.SMEM", *majors]
+    return bracketed(f"op = tcgen05.{op}(", given, ")", 4)
 
 
 def _copy_atom(matrix: Mapping[str, str], columns: int) -> str:
