@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.families.ladder.small import FORMS
 from warpwright.device.problem import Case
 from warpwright.emulate.variant import harness
 from warpwright.families.products.problems import multiplication
@@ -44,10 +45,12 @@ def random_case(pick: random.Random, number: int) -> Case:
 def test_random_problems_are_computed_as_they_should(
     subjects: list[harness.Subject], rng: random.Random, seed: int
 ) -> None:
-    assert len(subjects) == 4
+    assert len(subjects) == len(FORMS)
     for number in range(PROBLEMS):
         case = random_case(rng, number)
         for subject in subjects:
+            if subject.plan.arch != "sm_90a" and number % 5:  # whose tiles have twice the rows
+                continue
             prepared = subject.prepare(case)
             (outcome,) = subject.outcomes(prepared, subject.module)
             wrong = [*outcome.findings, *prepared.differences]

@@ -54,6 +54,17 @@ def test_what_the_plan_says_is_what_the_model_reads() -> None:
     assert shape_of(gemm("e4m3", tile={"m": 128, "n": 128, "k": 128})).bits == 8
 
 
+def test_scales_come_with_what_they_scale() -> None:
+    """A byte for 16 elements of 4 bits: an eighth more to load, in the ring and from DRAM."""
+    tile = {"m": 128, "n": 128, "k": 256}
+    scaled = shape_of(gemm("nvf4", tile=tile))
+    assert (scaled.bits, scaled.block, scaled.scale_bytes) == (4, 16, 256 // 16 * (128 + 128))
+    assert scaled.stage_bytes == 1.125 * 256 // 2 * (128 + 128)
+    assert scaled.element_bytes == 0.5 * 1.125
+    assert shape_of(gemm()).scale_bytes == 0
+    assert predicted(gemm("nvf4", tile=tile)).seconds > 1.05 * predicted(gemm("mxf4", tile=tile)).seconds
+
+
 def test_each_of_what_blackwell_adds_is_worth_something() -> None:
     """A pair, which loads half of B; a second accumulator, which hides the epilogue; a wider cluster; 8 bits."""
     times = {

@@ -61,6 +61,8 @@ class Shape(NamedTuple):
     by_threads: bool = False  # A and B come through registers, 16 bytes at a time
     in_turn: bool = False  # the same threads ask for a stage, wait for its MMAs, and then ask for the next
     one_cta: bool = False  # walks over all tiles
+    block: int = 0  # elements of A and B that share a scale of one byte; 0: there are none
+    scale_bytes: float = 0  # of a stage, in one CTA
 
     @property
     def rows(self) -> int:
@@ -75,12 +77,18 @@ class Shape(NamedTuple):
     @property
     def stage_bytes(self) -> float:
         """That one CTA keeps of a stage: its rows of A, and its share of the columns of B."""
-        return self.tile_k * self.bits / 8 * (self.tile_m + self.tile_n / self.cta_group)
+        return self.tile_k * self.bits / 8 * (self.tile_m + self.tile_n / self.cta_group) + self.scale_bytes
 
     @property
     def asked_bytes(self) -> float:
-        """That one CTA asks L2 for per stage: what a cluster shares is asked for once."""
-        return self.tile_k * self.bits / 8 * (self.tile_m / self.cluster_n + self.tile_n / self.cluster_m)
+        """That one CTA asks L2 for per stage: what a cluster shares is asked for once, but for scales."""
+        shared = self.tile_m / self.cluster_n + self.tile_n / self.cluster_m
+        return self.tile_k * self.bits / 8 * shared + self.scale_bytes
+
+    @property
+    def element_bytes(self) -> float:
+        """Of A and B in global memory, with its part of a scale."""
+        return self.bits / 8 + (1 / self.block if self.block else 0)
 
 
 class Tiles(NamedTuple):
@@ -167,7 +175,7 @@ def seconds(s: Shape, m: int, n: int, k: int, batches: int, device: Device) -> f
 
 def dram_seconds(s: Shape, m: int, n: int, k: int, batches: int, device: Device) -> float:
     """Seconds in which A, B and D cross DRAM once, with as many bytes in flight as the ring has room for."""
-    moved = batches * (s.bits / 8 * (m * k + k * n) + s.written * m * n)
+    moved = batches * (s.element_bytes * (m * k + k * n) + s.written * m * n)
     return moved / dram_rate(s, device)
 
 

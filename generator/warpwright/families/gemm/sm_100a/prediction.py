@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from warpwright.archs import B200, Device
-from warpwright.dtypes import dtype
+from warpwright.dtypes import SCALED, dtype
 from warpwright.families.gemm.sm_100a import clocks
 from warpwright.families.gemm.sm_100a.clocks import Shape
 from warpwright.plan.prediction import Prediction
@@ -27,6 +27,7 @@ def shape_of(plan: Plan) -> Shape:
     if not plan.legal:
         raise ValueError(f"{plan.label} is illegal: {plan.violations[0].message}")
     d = plan.design
+    word = plan.kernel["a"]["dtype"]
     a = next(argument for argument in plan.arguments if argument.name == "a")
     output = next(argument for argument in plan.arguments if argument.output)
     # D, and what the epilogue reads beside it.
@@ -45,6 +46,8 @@ def shape_of(plan: Plan) -> Shape:
         consumers=d.consumers,
         epilogue_warps=d.epilogue_warps,
         persistent=d.scheduler != "one_tile",
+        block=SCALED[word].block if word in SCALED else 0,
+        scale_bytes=sum(b.bytes for b in plan.main.buffers if b.name in ("sfa", "sfb")) / d.stages,
     )
 
 

@@ -79,7 +79,8 @@ def _columns(d: TensorLadderDesign) -> list[Case]:
     """Extents that end at every column of a subtile, of which a thread has a whole row and stores it by itself; and a K
     of whole vectors that ends within a tile."""
     problems = [multiplication(f"columns_{n}", 3, n, 8, fill="integer", padding=1) for n in range(1, d.subtile_n)]
-    problems.append(multiplication("vectors", 3, 8, d.tile_k + _VECTOR, fill="integer", padding=1))
+    m, n, k = d.tile_m - 3, d.tile_n - 3, d.tile_k + _VECTOR
+    problems.append(multiplication("vectors", m, n, k, fill="integer", padding=1))
     return [Case(problem, 1, 0, (1,)) for problem in problems]
 
 
