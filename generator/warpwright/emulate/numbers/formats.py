@@ -131,18 +131,12 @@ def fma(a: Any, b: Any, c: Any) -> Array:
     bits = total.view(np.int64)
     # twice rounded is wrong only from a midpoint of float32, and those (subnormal ones too) end in 28 zero bits
     close = (bits & 0x0FFFFFFF) == 0
-    if np.count_nonzero(close):
-        p, t, c = (
-            np.broadcast_to(product, total.shape)[close],
-            total[close],
-            np.broadcast_to(c, total.shape)[close].astype(np.float64),
-        )
-        back = t - p
-        error = (p - (t - back)) + (c - back)  # exact (Knuth's TwoSum)
-        if np.count_nonzero(error):
-            b = bits[close]
-            fix = (error != 0) & ((b & 1) == 0) & np.isfinite(t)
-            bits[close] = b + np.where(fix, np.where((error > 0) == (t > 0), 1, -1), 0)
+    if np.count_nonzero(close):  # of all elements: to choose some takes longer
+        back = total - product
+        error = (product - (total - back)) + (c - back)  # exact (Knuth's TwoSum)
+        fix = close & (error != 0) & ((bits & 1) == 0) & np.isfinite(total)
+        if np.count_nonzero(fix):
+            bits += np.where(fix, np.where((error > 0) == (total > 0), 1, -1), 0)
     return total.astype(np.float32)
 
 
@@ -221,14 +215,11 @@ def half_math(name: str, kind: str, *bits: Any) -> Array:
 
 def pair_math(name: str, *bits: Any) -> Array:
     """Arithmetic on two f32 in a 64-bit register, the first in the low half."""
-    words = [np.asarray(b, dtype=np.uint64) for b in bits]
     table: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "fma": fma}
-    low, high = (
-        floats(table[name](*(((w >> shift) & 0xFFFFFFFF).astype(np.uint32).view(np.float32) for w in words)))
-        for shift in (np.uint64(0), np.uint64(32))
-    )
-    both: Array = (high.view(np.uint32).astype(np.uint64) << np.uint64(32)) | low.view(np.uint32)
-    return both
+    words = [np.asarray(b, dtype=np.uint64) for b in bits]
+    halves = [np.ascontiguousarray(w).view(np.float32).reshape(*w.shape, 2) for w in words]
+    both: Array = np.ascontiguousarray(table[name](*halves), dtype=np.float32)
+    return both.view(np.uint64)[..., 0]
 
 
 def round_to_int(x: Any, mode: str, bits: int, signed: bool) -> Array:
