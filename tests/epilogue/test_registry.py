@@ -10,8 +10,9 @@ import warnings
 import pytest
 
 from tests.epilogue.conftest import GOOD
+from tests.plan import tensor_space
 from tests.plan.space import legal_plans, point
-from tests.render.conftest import CASES
+from tests.render.conftest import POINTS
 from warpwright.epilogue import registry
 from warpwright.epilogue.chain import argument_names
 from warpwright.epilogue.idle import idle
@@ -199,7 +200,8 @@ def test_each_of_two_equal_operations_has_its_own_operand():
 def test_the_kernels_names_are_all_reserved():
     """Every name that a rendered kernel binds for itself is closed to operands and temporaries, and no other is."""
     bound = set()
-    for planned in [*legal_plans(seed=5, count=150), *(plan(point(changes)) for changes in CASES.values())]:
+    random = [*legal_plans(seed=5, count=150), *tensor_space.legal_plans(seed=5, count=150)]
+    for planned in [*random, *map(plan, POINTS.values())]:
         own = {a.name for a in planned.arguments if len(a.name) > 1 and a.role == "input"}
         own |= {name.rsplit("_", 1)[0] for name in own} | {"x", "c", "power", "_"}  # c is a matrix operand's usual name
         for node in ast.walk(ast.parse(render(planned))):

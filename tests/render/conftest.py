@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.plan import tensor_space
 from tests.plan.space import point
 from warpwright.plan import plan
 from warpwright.plan.types import Plan
+from warpwright.point import Point
 
 CASES: dict[str, dict[str, Any]] = {
     "cooperative_cluster": {
@@ -40,15 +42,28 @@ CASES: dict[str, dict[str, Any]] = {
         "design.registers": "none",
     },
 }
+#: Of sm_100a.
+TENSOR_CASES: dict[str, dict[str, Any]] = {
+    "tensor_plain": {},
+    "tensor_pair": {
+        "design.tile": {"m": 256, "n": 256, "k": 64},
+        "design.cluster": {"m": 4, "n": 1},
+        "design.cta_group": 2,
+        "design.scheduler": {"kind": "dynamic", "raster": "m", "group": 8, "snake": True},
+    },
+}
+POINTS: dict[str, Point] = {name: point(changes) for name, changes in CASES.items()} | {
+    name: tensor_space.point(changes) for name, changes in TENSOR_CASES.items()
+}
 
 
-@pytest.fixture(params=sorted(CASES))
+@pytest.fixture(params=sorted(POINTS))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
 def planned(name: str) -> Plan:
-    found = plan(point(CASES[name]))
+    found = plan(POINTS[name])
     assert found.legal, found.violations
     return found

@@ -11,8 +11,7 @@ import difflib
 import importlib
 from pathlib import Path
 
-from tests.plan.space import point
-from tests.render.conftest import CASES
+from tests.render.conftest import POINTS
 from warpwright.plan import plan
 from warpwright.plan.types import Plan
 from warpwright.render import render
@@ -31,7 +30,7 @@ def difference(file: Path, text: str) -> str:
 
 def golden() -> dict[Path, Plan]:
     """Each golden file's plan."""
-    found = {FOLDER / f"{name}.py": plan(point(changes)) for name, changes in CASES.items()}
+    found = {FOLDER / f"{name}.py": plan(point) for name, point in POINTS.items()}
     for module in sorted(FAMILIES.glob("*/points.py")):
         points = importlib.import_module(f"tests.families.{module.parent.name}.points")
         found |= {module.with_name("golden") / f"{name}.py": planned() for name, planned in points.GOLDEN.items()}

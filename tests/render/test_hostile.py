@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.plan.space import point
-from tests.render.conftest import CASES
+from tests.render.conftest import POINTS
 from warpwright.plan import plan
 from warpwright.plan.types import Plan
 from warpwright.render import render
@@ -20,8 +19,8 @@ from warpwright.resources import configs
 from warpwright.spec import load
 from warpwright.text import printable, source_line
 
-#: The module, which its package's function of the same name hides.
-WORDS = importlib.import_module("warpwright.families.gemm.sm_90a.words")
+#: The modules, which their packages' functions of the same name hide.
+WORDS = {arch: importlib.import_module(f"warpwright.families.gemm.{arch}.words") for arch in ("sm_90a", "sm_100a")}
 RAISES = 'raise SystemExit("executed")'
 HOSTILE = [
     f'"""\n{RAISES}\n"""',
@@ -69,21 +68,22 @@ def altered(value: Any, text: str, words_only: tuple[str, ...]) -> Any:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("case", ["chain_with_c", "direct_store"])
+@pytest.mark.parametrize("case", ["chain_with_c", "direct_store", "tensor_pair"])
 def test_text_ends_no_comment_and_no_docstring(monkeypatch, case, text):
-    good: Plan = plan(point(CASES[case]))
+    good: Plan = plan(POINTS[case])
     wanted = module(render(good))
-    free = ("label", "identity", "note", "duty", "waits", "arrives", "meaning")
+    free = ("label", "identity", "note", "duty", "waits", "arrives", "state", "meaning")
     hostile = altered(good, text, free)
     hostile = dataclasses.replace(hostile, design=good.design)
-    steps = WORDS.steps
+    words = WORDS[good.arch]
+    steps = words.steps
 
     def renamed(chain):
         return tuple(
             dataclasses.replace(step, op=dataclasses.replace(step.op, name=text, summary=text)) for step in steps(chain)
         )
 
-    monkeypatch.setattr(WORDS, "steps", renamed)
+    monkeypatch.setattr(words, "steps", renamed)
     rendered = render(hostile)
     assert text.isidentifier() or rendered != render(good)
     assert module(rendered) == wanted

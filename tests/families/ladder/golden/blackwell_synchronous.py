@@ -38,7 +38,6 @@ from cutlass.memory import SmemAllocator
 
 LANES = 32  # threads of a warp
 WARPS_PER_WARPGROUP = 4  # a quarter of tensor memory's lanes each
-WARPGROUP = WARPS_PER_WARPGROUP * LANES  # threads
 MMA_M = 128  # rows of one MMA in a CTA, and of an epilogue subtile: lanes of tensor memory
 MMA_K = 16  # depth of one MMA
 SMEM_ALIGNMENT = 1024  # bytes: where the pattern of the widest swizzle begins anew
@@ -46,7 +45,7 @@ TILE_M = 128  # rows of D per CTA tile
 TILE_N = 128  # columns of D per CTA tile
 TILE_K = 64  # depth of one stage
 K_BLOCKS = TILE_K // MMA_K  # MMAs along one stage
-THREADS = WARPGROUP  # of one CTA: all of them
+THREADS = WARPS_PER_WARPGROUP * LANES  # of one CTA: all of them
 SUBTILE_N = 32  # columns of an epilogue subtile
 SUBTILES_N = TILE_N // SUBTILE_N  # of one warpgroup and tile
 AB_BYTES = 2  # of an element of A or B

@@ -23,10 +23,12 @@ def constants(s: Solution) -> tuple[Constant, ...]:
 
 
 def _machine(s: Solution) -> list[Constant]:
+    # Of one warpgroup that stores by itself nobody asks how large it is.
+    sized = [Constant("WARPGROUP", WARPGROUP, "threads", "WARPS_PER_WARPGROUP * LANES")]
     return [
         Constant("LANES", LANES, "threads of a warp"),
         Constant("WARPS_PER_WARPGROUP", WARPS, "a quarter of tensor memory's lanes each"),
-        Constant("WARPGROUP", WARPGROUP, "threads", "WARPS_PER_WARPGROUP * LANES"),
+        *(sized if s.output.subtile_stages or s.accumulators.warpgroups > 1 else []),
         Constant("MMA_M", MMA_M, "rows of one MMA in a CTA, and of an epilogue subtile: lanes of tensor memory"),
         Constant("MMA_K", depth(s.asked, s.computed), "depth of one MMA"),
         Constant("SMEM_ALIGNMENT", ALIGNMENT, "bytes: where the pattern of the widest swizzle begins anew"),
@@ -182,7 +184,8 @@ def _multicast(s: Solution) -> list[Constant]:
         groups = f"({groups})"
     who = "consumers that read a stage" + (f", of every {'pair' if pair else 'CTA'} that shares it" if groups else "")
     arrivals = s.accumulators.consumers * s.sharing
-    found.append(Constant("CONSUMED_ARRIVALS", arrivals, who, _times(consumers, groups)))
+    if arrivals > 1:
+        found.append(Constant("CONSUMED_ARRIVALS", arrivals, who, _times(consumers, groups)))
     if a.cluster_n > 1:
         mask = sum(1 << a.cluster_m * n for n in range(a.cluster_n))
         bits = "sum(1 << CLUSTER_M * n for n in range(CLUSTER_N))" if a.cluster_m > 1 else "(1 << CLUSTER_N) - 1"
@@ -241,10 +244,10 @@ def _subtiles(s: Solution) -> list[Constant]:
     a, t, o = s.asked, s.accumulators, s.output
     found = [Constant("SUBTILE_N", o.subtile_n, "columns of an epilogue subtile")]
     if t.across > 1:
-        found += [
-            Constant("DRAIN_N", a.tile_n // t.across, "columns that a warpgroup drains", "TILE_N // WARPGROUPS"),
-            Constant("TILE_SUBTILES", a.tile_n // o.subtile_n, "of one tile, along N", "TILE_N // SUBTILE_N"),
-        ]
+        found.append(Constant("TILE_SUBTILES", a.tile_n // o.subtile_n, "of one tile, along N", "TILE_N // SUBTILE_N"))
+    if t.across > 1 and o.subtiles > 1:
+        columns = a.tile_n // t.across
+        found.append(Constant("DRAIN_N", columns, "columns that a warpgroup drains", "TILE_N // WARPGROUPS"))
     if o.subtiles > 1:
         columns = "DRAIN_N" if t.across > 1 else "TILE_N"
         found.append(Constant("SUBTILES_N", o.subtiles, "of one warpgroup and tile", f"{columns} // SUBTILE_N"))

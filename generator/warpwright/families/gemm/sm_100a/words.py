@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -96,7 +97,8 @@ def _dsl_types(plan: Plan) -> list[str]:
     used |= {copy.dtype for copy in plan.main.copies}
     computed = set() if plan.kernel["d"]["dtype"] == "i32" else {"Float32"}  # else sums leave as they are
     dynamic = {"Int128"} if plan.design.scheduler == "dynamic" else set()
-    return sorted({dtype(name).dsl for name in used} | computed | {"Int32", "Int64"} | dynamic)
+    names = {dtype(name).dsl for name in used} | computed | {"Int32", "Int64"} | dynamic
+    return sorted(names, key=lambda name: [int(x) if x.isdigit() else x for x in re.split(r"(\d+)", name)])
 
 
 def _shapes(design: TensorDesign) -> dict[str, tuple[str, ...]]:

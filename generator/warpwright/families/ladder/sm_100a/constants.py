@@ -37,7 +37,7 @@ def padding(buffers: tuple[Buffer, ...]) -> tuple[Constant, ...]:
 def _own(constant: Constant) -> Constant:
     """A constant of the GEMM as one role has it."""
     if constant.name == "THREADS":
-        return Constant("THREADS", 128, "of one CTA: all of them", "WARPGROUP")
+        return Constant("THREADS", 128, "of one CTA: all of them", "WARPS_PER_WARPGROUP * LANES")
     if constant.name == "STAGES":
         return replace(constant, note="of A and B in shared memory: one buffer")
     return constant
