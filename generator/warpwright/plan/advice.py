@@ -150,7 +150,9 @@ def _alternatives(kernel: KernelPlan, limits: Arch, phases: Phases, device: Devi
         return Alternative(name, buffers, specialised, seconds, planned / seconds - 1, resident, shared)
 
     work = -(-phases.pieces // device.sms)  # CTAs of an SM that have something to do
-    threads = _WARP * phases.consumer_warps
+    tensor = kernel.tensor_memory  # four warps read all of its lanes; a CTA whose columns are taken waits
+    threads = _WARP * max(phases.consumer_warps, 4 if tensor else 1)
+    columns = limits.tensor_columns // tensor.columns if tensor else limits.ctas_per_sm
     fits, needed = _fitting(kernel, limits, phases), phases.needed(device, phases.resident)
     hiding = needed if needed is not None and _shared(kernel, phases, needed) <= limits.shared_bytes else phases.stages
     for known in phases.without:
@@ -162,7 +164,7 @@ def _alternatives(kernel: KernelPlan, limits: Arch, phases: Phases, device: Devi
             _room(limits, _shared(kernel, phases, buffers)),
             limits.registers // (threads * phases.registers),
             limits.threads_per_sm // threads,
-            limits.ctas_per_sm,
+            min(limits.ctas_per_sm, columns),
             work,
         )
         resident = max(1, min(rooms))
@@ -180,7 +182,7 @@ def _alternatives(kernel: KernelPlan, limits: Arch, phases: Phases, device: Devi
         _room(limits, kernel.shared_bytes),
         limits.registers // (kernel.threads * phases.registers),
         limits.threads_per_sm // kernel.threads,
-        work,
+        min(columns, work),
     )
     if kernel.ctas_per_sm == phases.resident and more <= min(rooms):
         seconds = phases.overlapped(device, phases.stages, more)

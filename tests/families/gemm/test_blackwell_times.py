@@ -109,5 +109,12 @@ def test_the_reader_is_told_that_it_is_a_model_s() -> None:
     assert "NVIDIA B200" in advice_text(found, told)
 
 
+def test_no_more_ctas_are_advised_than_have_columns_of_tensor_memory() -> None:
+    """256 columns of 512: two share an SM at most, however little shared memory each has."""
+    found = advise(gemm(**PAIR, accumulator_stages=1), SQUARE)
+    assert max(way.resident for way in found.alternatives) == 2
+    assert max(way.resident for way in advise(gemm(**PAIR), SQUARE).alternatives) == 1
+
+
 def test_archs_without_a_device_of_their_own_are_told_for_the_nearest() -> None:
     assert {archs.device(name).name for name in ("sm_100a", "sm_103a", "sm_110a")} == {"NVIDIA B200"}
