@@ -14,7 +14,7 @@ purpose: Explore tiles and schedules of a half-precision GEMM.
 kernel:
   family: gemm
   arch: sm_90a
-  a: {dtype: f16, major: k}        # f16 | bf16; major is the mode of stride 1: m | k
+  a: {dtype: f16, major: k}        # f16 | bf16 (docs/formats.md: more on sm_100a); major is the mode of stride 1: m | k
   b: {dtype: f16, major: k}        # the dtype of A; n | k
   d: {dtype: f16, major: n}        # f16 | bf16 | f32; m | n
   # c: {dtype: f16, major: n}      # only for an epilogue with a tile operand
