@@ -106,12 +106,24 @@ def numbers(xp: Xp, argument: Argument, held: Array, chosen: Mapping[str, Any] |
 
     chosen: by mode, the indices that are asked for (a slice, or of one mode a list); others are whole.
     """
-    bits = _rows(xp, held) if argument.block else held
-    place = tuple((chosen or {}).get(mode, slice(None)) for mode in modes_of(argument))
+    wanted = [(chosen or {}).get(mode, slice(None)) for mode in modes_of(argument)]
+    if argument.block:
+        held, rows = _atoms_of(held[wanted[0]], wanted[1])
+        return xp.decode(_rows(xp, held)[:, rows, wanted[2]], argument.dtype)
     if per_byte(argument) == 1:
-        return xp.decode(bits[place], argument.dtype)
-    shape = [2 * extent if axis == _inner(argument) else extent for axis, extent in enumerate(bits.shape)]
-    found = xp.zeros(tuple(shape))
+        return xp.decode(held[tuple(wanted)], argument.dtype)
+    # What is asked for along other modes before anything is unpacked: the whole may be far too large.
+    inner = _inner(argument)
+    bits = held[tuple(slice(None) if axis == inner else at for axis, at in enumerate(wanted))]
+    found = xp.zeros(tuple(2 * extent if axis == inner else extent for axis, extent in enumerate(bits.shape)))
     for start in (0, 1):
         found[_part(argument, start)] = xp.decode(bits >> 4 * start & 15, argument.dtype)
-    return found[place]
+    return found[tuple(at if axis == inner else slice(None) for axis, at in enumerate(wanted))]
+
+
+def _atoms_of(held: Array, rows: Any) -> tuple[Array, Any]:
+    """Those atoms that have some of a range of rows, and the range within them; of single rows all."""
+    if not isinstance(rows, slice) or rows.start is None or rows.stop is None:
+        return held, rows
+    first = rows.start // _ROWS
+    return held[:, first : -(-rows.stop // _ROWS)], slice(rows.start - first * _ROWS, rows.stop - first * _ROWS)

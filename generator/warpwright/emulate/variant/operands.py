@@ -136,8 +136,9 @@ def place(plan: Plan, problem: Problem, seed: int, parts: Sequence[Mapping[str, 
         integer, poison = np.dtype(f"int{8 * size}"), dtype(argument.dtype).poison
         raw = sparse(reach * size).view(integer) if large else np.full(reach, poison, dtype=integer)
         view = np.lib.stride_tricks.as_strided(raw, held, tuple(s * size for s in steps))
-        named = [{mode: part[mode] for mode in argument.shape if mode in part} for part in parts]
-        regions = tuple(tuple(part.get(mode, slice(None)) for mode in argument.shape) for part in named)
+        of = [mode.partition("/")[0] for mode in argument.shape]
+        named = [{mode: part[mode] for mode in of if mode in part} for part in parts]
+        regions = tuple(tuple(_region(mode, part) for mode in argument.shape) for part in named)
         whole: tuple[slice, ...] = (slice(None),) * len(shape)
         for part, region in zip(named, regions, strict=True) if large else [(dict[str, slice](), whole)]:
             if argument.name in unread:
@@ -151,6 +152,13 @@ def place(plan: Plan, problem: Problem, seed: int, parts: Sequence[Mapping[str, 
         found.tensors[argument.name] = Operand(argument, address, raw, view, shape, strides, regions if large else ())
         top = (address + raw.nbytes + 0x1FFF) & ~0xFFF
     return found
+
+
+def _region(mode: str, part: Mapping[str, slice]) -> slice:
+    """What of an argument's mode belongs to a part: of M/128, the groups of rows that a part begins and ends in."""
+    name, _, unit = mode.partition("/")
+    used = part.get(name, slice(None))
+    return slice(used.start // int(unit), -(-used.stop // int(unit))) if unit and name in part else used
 
 
 def _of_part(problem: Problem, part: Mapping[str, slice]) -> Problem:
