@@ -51,6 +51,11 @@ INTEGER = {
     "shr.s32 %r9, %r2, 31;": lambda a, b, c: s(a) >> 31,
     "lop3.b32 %r9, %r2, %r3, %r4, 0xE8;": lambda a, b, c: a & b | a & c | b & c,
     "lop3.b32 %r9, %r2, %r3, %r4, 0x96;": lambda a, b, c: a ^ b ^ c,
+    "lop3.b32 %r9, %r2, 252645135, -252645136, 0x28;": lambda a, b, c: (  # (a, b, c) are 011 or 101
+        (~a & 252645135 & -252645136) | (a & ~252645135 & -252645136)
+    ),
+    "lop3.b32 %r9, 252645135, %r2, -8, 0x01;": lambda a, b, c: ~252645135 & ~a & 7,
+    "lop3.b32 %r9, 252645135, -8, %r2, 0x02;": lambda a, b, c: ~252645135 & 7 & a,
     "prmt.b32 %r9, %r2, %r3, 0x5410;": lambda a, b, c: a & 0xFFFF | (b & 0xFFFF) << 16,
     "prmt.b32 %r9, %r2, %r3, 0x0123;": lambda a, b, c: int.from_bytes(a.to_bytes(4, "little"), "big"),
     "prmt.b32 %r9, %r2, %r3, 0x888F;": lambda a, b, c: (M << 8 if a & 0x80 else 0) | (0xFF if b >> 31 else 0),

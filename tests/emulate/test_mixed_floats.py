@@ -171,6 +171,19 @@ def test_f32_with_factors_of_16_bits(opcode: str, kind: str) -> None:
         assert got == want, f"{opcode}.{kind} of {x:#x}, {y:#x}, {z:#x} is {got:#x}, expected {want:#x}"
 
 
+def test_what_is_too_large_becomes_the_largest_number() -> None:
+    """PTX ISA, "cvt", .satfinite: beyond MAX_NORM that value with the sign of the input; NaN stays NaN."""
+    x = np.array([np.nan, np.inf, -np.inf, 65504, 65519, 65520, -1e30, 1.5] * 4, np.float32).view(np.uint32)
+    one = "cvt.rn.satfinite.{}.f32 %rs1, %r2;\ncvt.u32.u16 %r9, %rs1;"
+    assert lanes(one.format("f16"), x)[:8].tolist() == [0x7FFF, 0x7BFF, 0xFBFF, 0x7BFF, 0x7BFF, 0x7BFF, 0xFBFF, 0x3E00]
+    wide = [0x7FFF, 0x7F7F, 0xFF7F, 0x4780, 0x4780, 0x4780, 0xF14A, 0x3FC0]
+    assert lanes(one.format("bf16"), x)[:8].tolist() == wide
+    pair = "mov.b32 %r3, 0fFF7FFFFF;\ncvt.rn.satfinite.bf16x2.f32 %r9, %r3, %r2;"
+    assert lanes(pair, x)[:8].tolist() == [0xFF7F << 16 | low for low in wide]
+    relu = "mov.b32 %r3, 0f7F800000;\ncvt.rn.relu.satfinite.f16x2.f32 %r9, %r3, %r2;"
+    assert lanes(relu, x)[:3].tolist() == [0x7BFF7FFF, 0x7BFF7BFF, 0x7BFF0000]
+
+
 def test_relu_keeps_nan_and_has_no_negative_zero() -> None:
     """PTX ISA, "cvt", .relu: NaN becomes the canonical NaN, what is negative 0."""
     x = np.array([np.nan, -np.nan, -1.0, -0.0, 0.0, 2.5, -np.inf, np.inf] * 4, np.float32).view(np.uint32)

@@ -72,10 +72,11 @@ def sar(x: Any, n: Any, bits: int) -> Array:
 def lop3(a: Any, b: Any, c: Any, table: int) -> Any:
     """lop3.b32: bit i of the table is the result where (a, b, c) spell i; works on integers and arrays."""
     result = a & 0
+    first, second, third = ((v ^ 0xFFFFFFFF, v) for v in (a, b, c))  # not ~, which makes Python's integers negative
     for i in range(8):
         if table >> i & 1:
-            result = result | ((a if i & 4 else ~a) & (b if i & 2 else ~b) & (c if i & 1 else ~c))
-    return result & 0xFFFFFFFF
+            result = result | (first[i >> 2] & second[i >> 1 & 1] & third[i & 1])
+    return result
 
 
 #: prmt.b32 with a mode: the byte of {b, a} that byte i of the result is, by the low two bits of the selector.

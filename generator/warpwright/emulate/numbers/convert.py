@@ -39,12 +39,14 @@ def conversion(parts: tuple[str, ...]) -> Operation | None:
 
 def _narrow(target: str, source: str, mods: set[str]) -> Operation | None:
     relu = "relu" in mods
-    if source == "f32" and target in ("f16", "bf16") and mods in ({"rn"}, {"rn", "relu"}):
-        value = "relu({0})" if relu else "{0}"
-        return Operation("u16", ("f32",), f"to_half({value},'{target}')")
-    if source == "f32" and target in ("f16x2", "bf16x2") and mods in ({"rn"}, {"rn", "relu"}):
-        both = "relu({0}),relu({1})" if relu else "{0},{1}"
-        return Operation("u32", ("f32", "f32"), f"halves({both},'{target[:-2]}')")
+    if source == "f32" and target in ("f16", "bf16", "f16x2", "bf16x2") and mods - {"relu", "satfinite"} == {"rn"}:
+        kind = target.removesuffix("x2")
+        one, other = (f"relu({{{i}}})" if relu else f"{{{i}}}" for i in (0, 1))
+        if "satfinite" in mods:
+            one, other = (f"satfinite({value},'{kind}')" for value in (one, other))
+        if target == kind:
+            return Operation("u16", ("f32",), f"to_half({one},'{kind}')")
+        return Operation("u32", ("f32", "f32"), f"halves({one},{other},'{kind}')")
     if source == "f32" and target in ("e4m3x2", "e5m2x2") and mods - {"relu"} == {"rn", "satfinite"}:
         both = "relu({0}),relu({1})" if relu else "{0},{1}"
         return Operation("u16", ("f32", "f32"), f"f32_to_f8x2({both},'{target[:-2]}')")

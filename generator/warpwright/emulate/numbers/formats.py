@@ -155,6 +155,13 @@ def saturate(x: Any) -> Array:
     return clipped
 
 
+def satfinite(x: Any, kind: str) -> Array:
+    """.satfinite of a conversion to f16 or bf16: beyond the largest finite value that one, of its sign; NaN stays."""
+    most = np.float32(65504) if kind == "f16" else np.uint32(0x7F7F0000).view(np.float32)
+    found: Array = np.clip(floats(x), -most, most)
+    return found
+
+
 def relu(x: Any) -> Array:
     """.relu: negative values and -0 become +0; NaN stays."""
     x = floats(x)
