@@ -234,3 +234,50 @@ def test_kinds_of_floats() -> None:
                            ("subnormal", (values > 0) & (values < 1e-38)), ("infinite", np.isinf(values))):  # fmt: skip
         body = f" testp.{name}.f32 %p1, %r2;\n selp.b32 %r9, 1, 0, %p1;\n"
         np.testing.assert_array_equal(both(body, values), expected)
+
+
+#: Of three operands of 32 bits, or their low halves (H), what is computed in a register of 32 bits, or of 16 (h).
+SEVERAL = [
+    ("dp4a.s32.u32", "3"), ("dp4a.u32.u32", "3"), ("dp2a.lo.s32.s32", "3"), ("dp2a.hi.u32.s32", "3"),
+    ("prmt.b32", "3"), ("prmt.b32.f4e", "3"), ("lop3.b32", "3, 0x1D"), ("bfe.u32", "3"), ("bfe.s32", "3"),
+    ("bfind.u32", "1"), ("popc.b32", "1"), ("brev.b32", "1"), ("clz.b32", "1"), ("shf.l.wrap.b32", "3"),
+    ("sad.s32", "3"), ("mul.hi.s32", "2"), ("mad.hi.u32", "3"), ("div.s32", "2"), ("rem.u32", "2"), ("shl.b32", "2"),
+    ("fma.rz.f32", "3"), ("add.rm.f32", "2"), ("min.NaN.f32", "2"), ("max.xorsign.abs.f32", "2"),
+    ("ex2.approx.f32", "1"), ("tanh.approx.f32", "1"), ("fma.rn.f16x2", "3"), ("fma.rn.relu.bf16x2", "3"),
+    ("min.f16x2", "2"), ("add.f16x2", "2"), ("ex2.approx.ftz.bf16x2", "1"), ("neg.f16x2", "1"),
+    ("cvt.rn.f16x2.f32", "2"), ("cvt.rn.satfinite.bf16x2.f32", "2"), ("cvt.rzi.s32.f32", "1"),
+    ("cvt.rna.tf32.f32", "1"), ("cvt.rn.satfinite.e4m3x2.f32", "2h"), ("cvt.rn.satfinite.e2m1x2.f32", "2b"),
+    ("add.f32.bf16", "H3"), ("fma.rn.f32.f16", "HH3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("opcode", "form"), SEVERAL, ids=[opcode for opcode, _ in SEVERAL])
+def test_several_that_are_alike_are_computed_as_each(opcode: str, form: str) -> None:
+    """They are one call, over the rows of all their registers."""
+    rng = np.random.default_rng(7)
+    a, b, c = (rng.integers(0, 1 << 32, 32, dtype=np.uint64).astype(np.uint32) for _ in range(3))
+    a[:8], b[:8], c[:8] = draw(1).view(np.uint32)[:8], draw(2).view(np.uint32)[:8], draw(3).view(np.uint32)[:8]
+    halves = form.count("H")
+    count = halves + 1 if halves else int(form[0])
+    names = ["%r2", "%r3", "%r4", "%r2", "%r3"]
+
+    def one(at: int, result: str) -> str:
+        sources = [name.replace("%r", "%rs") if i < halves else name for i, name in enumerate(names[at : at + count])]
+        target = f"%rs{result[2:]}" if form[-1] == "h" else result
+        if form[-1] == "b":  # two elements of 4 bits are a byte
+            inner = f"{{ .reg .b8 byte{at};\n {opcode} byte{at}, {', '.join(sources)};\n"
+            return f"{inner} cvt.u32.u8 {result}, byte{at};\n }}\n"
+        more = form[form.index(",") :] if "," in form else ""
+        return f" {opcode} {target}, {', '.join(sources)}{more};\n"
+
+    low = "".join(f" cvt.u16.u32 %rs{i}, %r{i};\n" for i in (2, 3, 4))
+    results = ["%r9", "%r10", "%r11"]
+    wide = "".join(f" cvt.u32.u16 {r}, %rs{r[2:]};\n" for r in results) if form[-1] == "h" else ""
+    mixed = " mad.lo.s32 %r9, %r10, 3, %r9;\n mad.lo.s32 %r9, %r11, 5, %r9;\n"
+    together = lanes(low + "".join(one(at, r) for at, r in enumerate(results)) + wide + mixed, a, b, c)
+    alone = []
+    for at in range(3):
+        end = " cvt.u32.u16 %r9, %rs9;\n" if form[-1] == "h" else ""
+        alone.append(lanes(low + one(at, "%r9") + end, a, b, c).astype(np.uint64))
+    expected = (alone[0] + 3 * alone[1] + 5 * alone[2]).astype(np.uint32)
+    np.testing.assert_array_equal(together, expected)

@@ -101,13 +101,13 @@ def dot(a: Any, b: Any, c: Any, signed_a: bool, signed_b: bool, half: str = "") 
     x, y = (np.atleast_1d(np.asarray(v, dtype=np.uint32)) for v in (a, b))
     x, y = (np.ascontiguousarray(v) for v in np.broadcast_arrays(x, y))
     parts: Array
-    bytes_b: Array = y.view(np.int8 if signed_b else np.uint8).reshape(-1, 4).astype(np.int64)
+    bytes_b: Array = y.view(np.int8 if signed_b else np.uint8).reshape(*y.shape, 4).astype(np.int64)
     if half:
-        parts = x.view(np.int16 if signed_a else np.uint16).reshape(-1, 2).astype(np.int64)
-        bytes_b = bytes_b[:, 2:] if half == "hi" else bytes_b[:, :2]
+        parts = x.view(np.int16 if signed_a else np.uint16).reshape(*x.shape, 2).astype(np.int64)
+        bytes_b = bytes_b[..., 2:] if half == "hi" else bytes_b[..., :2]
     else:
-        parts = x.view(np.int8 if signed_a else np.uint8).reshape(-1, 4).astype(np.int64)
-    total = (parts * bytes_b).sum(axis=1) + np.asarray(c, dtype=np.uint32).astype(np.int64)
+        parts = x.view(np.int8 if signed_a else np.uint8).reshape(*x.shape, 4).astype(np.int64)
+    total = (parts * bytes_b).sum(axis=-1) + np.asarray(c, dtype=np.uint32).astype(np.int64)
     return np.asarray((total & 0xFFFFFFFF).astype(np.uint32))
 
 
