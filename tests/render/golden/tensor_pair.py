@@ -440,7 +440,7 @@ def gemm_kernel(
             # Where in this tile D's last whole 16 bytes end, which TMA stores; behind them threads do.
             whole = d_mnl.shape[1] // D_ALIGNMENT * D_ALIGNMENT - n_tile * TILE_N
             ragged = d_mnl.shape[1] % D_ALIGNMENT != 0 and whole >= 0 and whole < TILE_N
-            for j in cutlass.range_constexpr(SUBTILES_N):
+            for j in cutlass.range(SUBTILES_N, unroll=1):
                 n_box = n_tile * SUBTILES_N + j
                 if k_tiles > 0:
                     cute.copy(tensor_load, sums_src[None, None, None, 0, j, warpgroup], sums)

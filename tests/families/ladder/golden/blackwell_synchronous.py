@@ -269,7 +269,7 @@ def gemm_kernel(
         rows_left = d_mnl.shape[0] - m_tile * MMA_M
         columns_left = d_mnl.shape[1] - n_tile * TILE_N
         inside = rows_left >= MMA_M and columns_left >= TILE_N
-        for j in cutlass.range_constexpr(SUBTILES_N):
+        for j in cutlass.range(SUBTILES_N, unroll=1):
             n_box = n_tile * SUBTILES_N + j
             bias_n_columns = broadcast(bias_n_vector, 1, n_box * SUBTILE_N, coordinates)
             if k_tiles > 0:
