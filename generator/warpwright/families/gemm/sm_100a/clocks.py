@@ -2,8 +2,8 @@
 
 No Blackwell device has run anything of this project. The figures are what others measured on a B200 (microbench:
 SemiAnalysisAI/microbench-blackwell at 9a068d85, at 1.965 GHz) and, where nobody did, what an H200 was found to take.
-What is published of six kernels (modern-gpu-programming-for-mlsys, chapter "Scaling GEMM", end-to-end results) was not
-used to make them: tests compare.
+None is fitted to what is published of six kernels (modern-gpu-programming-for-mlsys, chapter "Scaling GEMM", end-to-end
+results): tests compare.
 """
 
 from __future__ import annotations

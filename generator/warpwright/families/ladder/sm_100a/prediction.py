@@ -2,7 +2,7 @@
 
 Published times of six such kernels are met in order, and from the third on within a seventh. The first two are not the
 published kernels: those take 120 us for a step of 128 x 128 x 64 with all SMs at work, 0.9 us for each of a thread's
-elements, one by one; here threads load 16 bytes at a time.
+elements, as if they came one by one; here threads load 16 bytes at a time.
 """
 
 from __future__ import annotations
