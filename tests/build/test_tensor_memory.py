@@ -18,7 +18,7 @@ from tests.once import Once
 from warpwright.build import Artifact, BuildJob, build
 from warpwright.build.cache import Cache
 from warpwright.build.check import check
-from warpwright.build.mma_descriptor import differing, words
+from warpwright.build.mma_descriptor import differing, planned_bits, words
 from warpwright.build.ptx_census import ptx_census
 from warpwright.build.ptx_tensor_memory import launch_control, tensor_memory
 from warpwright.build.ptx_values import Values, statements
@@ -309,7 +309,7 @@ def test_what_is_not_followed_is_not_held_against_a_kernel(facts_of: dict[int, F
 def test_a_descriptor_of_the_plan_that_no_mma_has(facts_of: dict[int, Facts]) -> None:
     plan = make_plan(1)
     (mma,) = plan.main.mmas
-    both = main(plan, mmas=(mma, dataclasses.replace(mma, descriptor=0x8400010)))
+    both = main(plan, mmas=(mma, dataclasses.replace(mma, n=256, descriptor=0x8400010)))
     (found,) = check(both, facts_of[1])
     assert str(found) == "mma.descriptor: expected one MMA at least with 0x8400010, found none"
     assert rules(main(plan, mmas=(dataclasses.replace(mma, descriptor=None),)), facts_of[1]) == []
@@ -427,6 +427,25 @@ def test_the_census_of_hand_written_ptx() -> None:
 def test_descriptors_in_words(descriptor: int, opcode: str, said: str) -> None:
     told = words(descriptor, opcode if opcode.startswith(".") else f"tcgen05.mma.{opcode}")
     assert ", ".join(f"{name} {value}" for name, value in told.items()) == said
+
+
+def test_which_scale_factors_an_mma_takes_is_no_part_of_the_plan(facts_of: dict[int, Facts]) -> None:
+    """Their ids change along K; the same bits are the type of sums where there are no scales."""
+    scaled = "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.block32"
+    assert planned_bits(0x68A00030, scaled) == 0x08A00000
+    assert planned_bits(0x08200010, MMA.format(1)) == 0x08200010
+    plan, facts = make_plan(1), copy.deepcopy(facts_of[1])
+    (mma,) = plan.main.mmas
+    ptx = facts["kernels"][0]["ptx"]
+    for number, each in enumerate(ptx["tensor_memory"]["mmas"]):
+        each |= {"opcode": scaled, "descriptor": 0x08A00000 | number << 4 | number << 29}
+    ptx["mmas"] = {scaled: 4}
+    told = dataclasses.replace(mma, instruction=scaled, descriptor=0x08A00000, n=256)
+    assert rules(main(plan, mmas=(dataclasses.replace(told, n=128),)), facts) == []
+    assert rules(main(plan, mmas=(told,)), facts) == ["mma.shape"]
+    wrong = dataclasses.replace(told, n=128, descriptor=0x08200000)
+    (found,) = check(main(plan, mmas=(wrong,)), facts)
+    assert str(found) == "mma.descriptor: expected scales ue4m3, found scales ue8m0"
 
 
 def test_what_two_descriptors_differ_in() -> None:

@@ -107,6 +107,17 @@ def test_every_difference_is_told(
     assert told in differences(plan_of(ctas), shown, ctas)
 
 
+def test_ids_of_scale_factors_are_no_part_of_the_plan(shown_by: dict[int, Shown]) -> None:
+    shown = copy.deepcopy(shown_by[1])
+    shown["tensor-mmas"] = {0x08A00000: {4: 60}, 0x28A00010: {4: 60}}
+    (mma,) = plan_of(1).main.mmas
+    scaled = dataclasses.replace(mma, instruction="tcgen05.mma.kind::mxf8f6f4.block_scale", descriptor=0x08A00000)
+    assert differences(plan_of(1, mmas=(scaled,)), shown, 1) == set()
+    other = dataclasses.replace(scaled, descriptor=0x08200000)
+    told = ("MMAs: instruction descriptors", "0x8200000", "0x8a00000")
+    assert differences(plan_of(1, mmas=(other,)), shown, 1) == {told}
+
+
 def test_a_plan_without_tensor_memory(shown_by: dict[int, Shown]) -> None:
     plan = plan_of(1, tensor_memory=None)
     assert differences(plan, shown_by[1], 1) == {("tensor memory", "none", "it is used")}

@@ -18,7 +18,7 @@ from typing import Any
 
 from warpwright.build.artifact import Finding
 from warpwright.build.check_memory import barrier_at, listed
-from warpwright.build.mma_descriptor import differing, words
+from warpwright.build.mma_descriptor import differing, planned_bits, words
 from warpwright.plan.types import KernelPlan, TensorMemory
 
 __all__ = ["RULES"]
@@ -86,13 +86,18 @@ def _one_group(planned: TensorMemory, found: Facts) -> Iterator[Finding]:
 
 
 def _descriptors(plan: KernelPlan, facts: Facts) -> Iterator[Finding]:
-    """Every instruction descriptor that is a constant is one of the plan, and each of the plan is used.
+    """Every instruction descriptor that is a constant is one of the plan, which is of its MMA's shape; each is used.
 
     Those that are set while a kernel runs are seen by the emulator alone.
     """
+    for mma in (mma for mma in plan.mmas if mma.descriptor is not None):
+        says = words(mma.descriptor or 0, mma.instruction)
+        if (says["M"], says["N"]) != (str(mma.m), str(mma.n)):
+            yield Finding("mma.shape", f"{mma.m} x {mma.n}", f"{says['M']} x {says['N']}", wrong=True)
     for instruction in dict.fromkeys(mma.instruction for mma in plan.mmas):
         planned = {mma.descriptor for mma in plan.mmas if mma.instruction == instruction}
-        known = [one["descriptor"] for one in facts["ptx"]["tensor_memory"]["mmas"] if one["opcode"] == instruction]
+        issued = [one["descriptor"] for one in facts["ptx"]["tensor_memory"]["mmas"] if one["opcode"] == instruction]
+        known = [None if one is None else planned_bits(one, instruction) for one in issued]
         if None in planned:
             continue
         left = set[int | None](planned)
@@ -101,11 +106,6 @@ def _descriptors(plan: KernelPlan, facts: Facts) -> Iterator[Finding]:
                 nearest = min(planned, key=lambda one: (one or 0) ^ descriptor)
                 yield Finding("mma.descriptor", *differing(nearest or 0, descriptor, instruction), wrong=True)
             left.discard(descriptor)
-        for mma in (mma for mma in plan.mmas if mma.instruction == instruction and mma.descriptor in known):
-            says = words(mma.descriptor or 0, instruction)
-            shape = f"{says['M']} x {says['N']}"
-            if shape != f"{mma.m} x {mma.n}":
-                yield Finding("mma.shape", f"{mma.m} x {mma.n}", shape, wrong=True)
         if left and known and not set(known) - planned:
             told = listed(f"{one:#x}" for one in sorted(each or 0 for each in left))
             yield Finding("mma.descriptor", f"one MMA at least with {told}", "none", wrong=True)

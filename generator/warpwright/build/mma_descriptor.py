@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["differing", "words"]
+__all__ = ["differing", "planned_bits", "words"]
 
 _KIND = re.compile(r"\.kind::(\w+)")
 _SMALL = {0: "e4m3", 1: "e5m2", 3: "e2m3", 4: "e3m2", 5: "e2m1"}
@@ -15,6 +15,11 @@ _TYPES = {
 }  # fmt: skip
 _SUMS = {0: "f16", 1: "f32", 2: "s32"}
 _SCALED = ("mxf8f6f4", "mxf4", "mxf4nvf4")
+
+
+def planned_bits(descriptor: int, opcode: str) -> int:
+    """What of a descriptor a plan tells: all but which of a column's scale factors, of B and of A, an MMA takes."""
+    return descriptor & ~(3 << 4 | 3 << 29) if ".block_scale" in opcode else descriptor
 
 
 def words(descriptor: int, opcode: str) -> dict[str, str]:

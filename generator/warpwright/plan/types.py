@@ -116,8 +116,8 @@ class Mma:
 
     instruction: the PTX opcode. sass: the machine instruction with its shape (HGMMA.64x256x16). pairs: PTX opcodes with
     the machine instruction of each: the SASS may hold no more of it, since ptxas adds them where it must serialise.
-    descriptor: tcgen05's instruction descriptor, which holds shape, dtypes and majors; None where the opcode says them,
-    or where a bit of it is set while the kernel runs.
+    descriptor: tcgen05's instruction descriptor, which holds shape, dtypes and majors; None where the opcode says them.
+    Which of a column's scale factors an MMA takes stands in it as well, and is 0 here: it is set while the kernel runs.
     """
 
     instruction: str

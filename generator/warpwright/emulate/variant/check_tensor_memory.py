@@ -16,6 +16,8 @@ __all__ = ["SeenTensorMemory", "check_tensor_memory"]
 
 #: The hand-over of a stage of operands to the MMAs.
 _LOADED = "loaded"
+#: Bits of an instruction descriptor that say which of a column's scale factors, of B and of A, an MMA takes.
+_IDS = 3 << 4 | 3 << 29
 #: Roles of this name issue MMAs, and no others do.
 _ISSUES = "consumer"
 
@@ -96,7 +98,8 @@ def _mmas(kernel: KernelPlan, seen: SeenTensorMemory) -> Iterator[tuple[str, str
     if issuers and found != issuers:
         yield "MMAs: issued by warps", _listed(issuers), _listed(found)
     descriptors = {mma.descriptor for mma in kernel.mmas}
-    ran = {descriptor for descriptor, _ in seen.mmas}
+    scaled = any(".block_scale" in mma.instruction for mma in kernel.mmas)
+    ran = {descriptor & ~(_IDS if scaled else 0) for descriptor, _ in seen.mmas}
     if None not in descriptors and ran != descriptors:
         yield "MMAs: instruction descriptors", _words(descriptors), _words(ran)
     for warp, runs in sorted(seen.stages.items()):

@@ -49,10 +49,15 @@ def depth(a: Asked, c: Computed) -> int:
 
 
 def descriptor(a: Asked, c: Computed) -> int:
-    """The instruction descriptor (PTX ISA 9.1, 9.7.16.4.2): M and N are those of the pair where there is one."""
+    """The instruction descriptor (PTX ISA 9.1, 9.7.16.4.2): M and N are those of the pair where there is one.
+
+    Which of a column's scales an MMA takes stands in it, too, and is left at 0: it changes along K.
+    """
+    scaled = scales(a)
+    sums = ((int(scaled.dtype.name == "ue8m0"), 23),) if scaled else ((_SUMS[c.accumulator.name], 4),)
     fields = (
         (int(c.accumulator.integral), 3),  # saturating, as the DSL has it: beyond K = 131 071 alone
-        (_SUMS[c.accumulator.name], 4),
+        *sums,
         (_kind(a, c.a)[1], 7),
         (_kind(a, c.b)[1], 10),
         (int(c.a.major == "m"), 15),
@@ -77,5 +82,5 @@ def mma(a: Asked, c: Computed) -> Mma:
         n=a.tile_n,
         k=k,
         per_stage=a.tile_k // k,
-        descriptor=None if scaled else descriptor(a, c),  # which of a column's scales an MMA takes stands in it
+        descriptor=descriptor(a, c),
     )
