@@ -96,3 +96,42 @@ def test_two_numbers_share_a_byte_the_first_one_below() -> None:
     assert held.elements_of(PAIRS, (2, 3, 5)) == (2, 6, 5)
     with pytest.raises(ValueError, match="7 elements of e2m1 are no whole bytes"):
         held.held_shape(PAIRS, (2, 7, 5))
+
+
+@pytest.mark.parametrize("name", [*TABLED, "tf32", "i8", "i32"])
+def test_torch_codes_as_numpy_does(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    from warpwright.device.xp import TorchXp
+
+    other, rng = TorchXp("cpu"), np.random.default_rng(3)
+    numbers = (rng.standard_normal(5000) * np.exp2(rng.integers(-14, 14, 5000))).astype(np.float32)
+    numbers[:2] = np.inf, -0.0
+    numbers = np.abs(numbers) if name.startswith("u") else numbers
+    bits = XP.encode(numbers, name)
+    np.testing.assert_array_equal(other.encode(torch.tensor(numbers), name).numpy(), bits)
+    np.testing.assert_array_equal(other.decode(torch.tensor(bits), name).numpy(), XP.decode(bits, name))
+
+
+def test_torch_holds_atoms_and_pairs_as_numpy_does() -> None:
+    torch = pytest.importorskip("torch")
+    from warpwright.device.xp import TorchXp
+
+    other, codes = TorchXp("cpu"), np.random.default_rng(4).integers(0, 16, (2, 130, 6)).astype(np.int8)
+    for there, here in (
+        (held.atoms(other, torch.tensor(codes), 77), held.atoms(XP, codes, 77)),
+        (held.packed(other, PAIRS, torch.tensor(codes)), held.packed(XP, PAIRS, codes)),
+    ):
+        np.testing.assert_array_equal(there.numpy(), here)
+    scales, pairs = held.atoms(XP, codes, 77), held.packed(XP, PAIRS, codes)
+    for argument, bits, chosen in ((SCALES, scales, {"M": slice(3, 129)}), (PAIRS, pairs, {"N": slice(1, 4)})):
+        there = held.numbers(other, argument, torch.tensor(bits), chosen)
+        np.testing.assert_array_equal(there.numpy(), held.numbers(XP, argument, bits, chosen))
+
+
+@pytest.mark.parametrize("name", TABLED)
+def test_numbers_of_few_bits_are_coded_like_others(name: str) -> None:
+    """Those are looked up, where all are of that kind."""
+    few = (np.arange(1 << 16, dtype=np.uint32) << 16).view(np.float32)
+    few = few[~np.isnan(few)] if name == "e2m1" else few
+    one_by_one = np.concatenate([XP.encode(np.append(part, np.float32(1 / 3)), name)[:-1] for part in np.split(few, 2)])
+    np.testing.assert_array_equal(XP.encode(few, name), one_by_one)

@@ -7,6 +7,7 @@ than a byte are a byte each there (device/held.py packs them).
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from typing import Any
@@ -56,6 +57,14 @@ def _tabled(xp: Xp, numbers: Array, dtype: str) -> Array:
     if not dtype.startswith("u"):
         code = code + xp.where(xp.signbit(numbers), 1 << described(dtype).bits - 1, 0)
     return xp.signed8(code)
+
+
+@functools.cache
+def _by_upper_half(dtype: str) -> Array:
+    """Codes of the float32 numbers of which only the upper 16 bits are not zero, by these."""
+    words = np.arange(1 << 16, dtype=np.uint32) << 16
+    with np.errstate(invalid="ignore"):  # signalling NaNs are among them
+        return _tabled(NumpyXp(), words.view(np.float32).astype(np.float64), dtype)
 
 
 def _whole(xp: Xp, numbers: Array, bits: int) -> Array:
@@ -114,6 +123,9 @@ class NumpyXp:
     def encode(self, values: Array, dtype: str) -> Array:
         """Round to nearest even into `dtype`; returns bits of the same shape. Raises ValueError for one not known."""
         if _coded(dtype) in TABLED:
+            word = values.view(np.uint32) if values.dtype == np.float32 and values.flags.c_contiguous else None
+            if word is not None and not (word & 0xFFFF).any():  # as of small integers: one look into a table
+                return _by_upper_half(dtype)[word >> 16]
             return _tabled(self, np.asarray(values, dtype=np.float64), dtype)
         if described(dtype).integral:
             return _whole(self, values, described(dtype).bits).astype(described(dtype).numpy)

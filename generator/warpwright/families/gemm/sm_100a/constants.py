@@ -249,8 +249,8 @@ def _subtiles(s: Solution) -> list[Constant]:
         columns = a.tile_n // t.across
         found.append(Constant("DRAIN_N", columns, "columns that a warpgroup drains", "TILE_N // WARPGROUPS"))
     if o.subtiles > 1:
-        columns = "DRAIN_N" if t.across > 1 else "TILE_N"
-        found.append(Constant("SUBTILES_N", o.subtiles, "of one warpgroup and tile", f"{columns} // SUBTILE_N"))
+        drained = "DRAIN_N" if t.across > 1 else "TILE_N"
+        found.append(Constant("SUBTILES_N", o.subtiles, "of one warpgroup and tile", f"{drained} // SUBTILE_N"))
     if o.subtile_stages > 1:
         found.append(Constant("SUBTILE_STAGES", o.subtile_stages, "buffers per warpgroup through which D leaves"))
         if t.warpgroups > 1:

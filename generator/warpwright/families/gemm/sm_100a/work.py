@@ -114,7 +114,8 @@ def roles(s: Solution) -> tuple[Role, ...]:
     for consumer in range(t.consumers):
         name = f"consumer {consumer}" if t.consumers > 1 else "consumer"
         found.append(Role(name, w.consumer + consumer, 1, None, f"issues the MMAs of {MMA_M} rows{leads}"))
-    found.append(Role("producer", w.producer, 1, None, "loads A and B into the ring"))
+    loads = "loads A, B and their scales into the ring" if scales(a) else "loads A and B into the ring"
+    found.append(Role("producer", w.producer, 1, None, loads))
     if w.c_loader is not None:
         found.append(Role("C loader", w.c_loader, 1, None, "loads C subtiles"))
     if w.scheduler is not None:
