@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -33,7 +34,7 @@ from warpwright.sealed import Built, DamagedError, load_built
 
 __all__ = ["BUDGET", "Subject", "build_of", "emulate", "load", "subject"]
 
-#: Warp instructions of one run: ten times what the longest case of a large variant takes.
+#: Warp instructions of one run, per CTA of a cluster: ten times what the longest case of a large variant takes.
 BUDGET = 2_000_000
 
 
@@ -101,7 +102,7 @@ class Subject:
 
 def _options(kernel: KernelPlan) -> Options:
     return Options(
-        budget=BUDGET,
+        budget=BUDGET * math.prod(kernel.cluster),
         entry_registers=kernel.entry_registers,
         names=offset_names(kernel),
         contracts=contracts(kernel),

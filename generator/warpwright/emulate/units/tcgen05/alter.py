@@ -16,14 +16,18 @@ _BITS = {"format of A": 7, "format of B": 10, "sign": 13, "order of A": 15, "ord
 
 
 def alter(body: list[Statement], lines: list[str]) -> Iterator[Alteration]:
-    """Commits to the barriers of several CTAs, to the own one alone; allocations and deallocations of half and of twice
-    the columns; copies to the next columns; of the first MMA of a kind each part of what its descriptor says, and sums
-    that begin with what was there; of the others, sums that do not; scales of another id, and of the next columns."""
+    """Commits to the barriers of several CTAs, to the own one alone, and to all but the first; allocations and
+    deallocations of half and of twice the columns; copies to the next columns; of the first MMA of a kind each part of
+    what its descriptor says, and sums that begin with what was there; of the others, sums that do not; scales of
+    another id, and of the next columns."""
     known: set[str] = set()
     for s in body:
         if s.opcode.startswith("tcgen05.commit") and s.opcode.endswith(".multicast::cluster.b64"):
             alone = s.opcode.replace(".multicast::cluster", "")
             yield "own CTA in", s.opcode, s.line, [(s.line, f"{alone} {s.operands[0]};")]
+            mask = s.operands[1]
+            fewer = f".reg .b16 other; add.s16 other, {mask}, -1; and.b16 other, other, {mask};"
+            yield "first CTA left out in", s.opcode, s.line, [(s.line, _line(s, lines, 1, "other", fewer))]
         elif s.opcode.startswith(("tcgen05.alloc", "tcgen05.dealloc")) and len(s.operands) == 2:
             for words, change in (("half the columns in", "shr.b32"), ("twice the columns in", "shl.b32")):
                 yield words, s.opcode, s.line, _with(s, lines, 1, change, "1")
