@@ -190,6 +190,7 @@ END:
     wait = "LOOP:\n mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r1], 0;\n @!%p4 bra LOOP;"
     assert kinds(body.format(wait=wait), cluster=2) == set()
     assert kinds(body.format(wait=""), cluster=2) == {"exit"}
+    assert kinds(body.format(wait=wait.replace("parity.", "parity.relaxed.cluster.")), cluster=2) == set()
     barrier = " barrier.cluster.arrive{};\n barrier.cluster.wait;\n"  # of all CTAs, at the end
     kept = body.format(wait="").replace("END:", "END:\n" + barrier)
     assert kinds(kept.format(""), cluster=2) == set()

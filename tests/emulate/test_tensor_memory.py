@@ -138,6 +138,53 @@ def test_what_is_not_ordered_is_found(body: str, hint: str) -> None:
     assert any(hint in finding.message for finding in outcome.result.findings)
 
 
+RELAXED = WAIT.replace("try_wait.parity.shared::cta", "try_wait.parity.relaxed.cluster.shared::cta")
+#: Behind the first wait: all threads have loaded, and one goes on once all have arrived at the barrier of 128.
+AGAIN = """
+ mbarrier.arrive.relaxed.cluster.shared::cta.b64 _, [%r1+32784];
+ setp.ne.u32 %p3, %r2, 1;
+ @%p3 bra LATER;
+ elect.sync %r90|%p4, -1;
+ @!%p4 bra LATER;
+ALL: mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p5, [%r1+32784], 0;
+ @!%p5 bra ALL;
+{after}
+{issue}
+ tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1+32792];
+LATER:
+ bar.warp.sync -1;
+LAST: mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p5, [%r1+32792], 0;
+ @!%p5 bra LAST;
+{end}
+"""
+INIT = """
+ setp.eq.u32 %p6, %r0, 0;
+ @%p6 mbarrier.init.shared::cta.b64 [%r1+32784], 128;
+ @%p6 mbarrier.init.shared::cta.b64 [%r1+32792], 1;
+ fence.mbarrier_init.release.cluster;
+ bar.sync 0;
+"""
+
+
+def test_relaxed_barriers_order_tensor_memory_with_its_fences_beside_them() -> None:
+    """PTX ISA 9.7.16.6.4, canonical synchronisation patterns: mma, commit, relaxed wait, fence::after, ld; and of two
+    threads ld, wait::ld, fence::before, relaxed arrival; relaxed wait, fence::after, mma."""
+    assert RELAXED != WAIT
+    first = single(1, ISSUE + COMMIT, "ISSUED")
+    assert with_mma(first + RELAXED + AFTER + LD + WAIT_LD).kinds == []
+    assert with_mma(first + RELAXED + LD + WAIT_LD).kinds[0] == "race"
+
+    def kinds(after: str = AFTER, before: str = BEFORE, complete: str = WAIT_LD, end: str = AFTER) -> set[str]:
+        text = INIT + first + RELAXED + AFTER + LD + complete + before + AGAIN.format(after=after, issue=ISSUE, end=end)
+        return set(with_mma(text).kinds)
+
+    assert kinds() == set()
+    assert kinds(after="") == {"race"}
+    assert kinds(before="") == {"race"}
+    assert kinds(complete="") == {"race"}
+    assert kinds(end="") == {"race"}  # the last MMA is not known to be over when its memory is freed
+
+
 def test_barriers_alone_can_be_taken_to_order_tensor_memory() -> None:
     """The PTX ISA asks for fences; the pipelines of the DSL go without them."""
     body = ST + WAIT_ST + " bar.sync 0;\n" + single(1, ISSUE + COMMIT, "ISSUED") + WAIT + LD + WAIT_LD

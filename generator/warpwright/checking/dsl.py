@@ -21,20 +21,22 @@ from warpwright.checking.torch_cpu import torch_on_host
 
 __all__ = ["attached", "environment"]
 
-_PREFIX = "CUTE_DSL"
+#: Of the DSL's environment variables, and of those of its experimental part (cutlass.cute.experimental).
+_PREFIX, _PREFIXES = "CUTE_DSL", ("CUTE_DSL", "CUTE_EXPERIMENTAL_DSL")
 
 
 def environment(arch: str, folder: str) -> dict[str, str]:
     """The variables that the DSL reads when it is imported."""
     libraries = [str(stub_library()), *filter(None, [os.environ.get(f"{_PREFIX}_LIBS"), _real_runtime()])]
-    return {
-        f"{_PREFIX}_ARCH": arch,
-        f"{_PREFIX}_KEEP": "ptx,cubin",
-        f"{_PREFIX}_DUMP_DIR": folder,
-        f"{_PREFIX}_LINEINFO": "1",
-        f"{_PREFIX}_LIBS": os.pathsep.join(dict.fromkeys(libraries)),
-        f"{_PREFIX}_DISABLE_FILE_CACHING": "1",
+    values = {
+        "ARCH": arch,
+        "KEEP": "ptx,cubin",
+        "DUMP_DIR": folder,
+        "LINEINFO": "1",
+        "LIBS": os.pathsep.join(dict.fromkeys(libraries)),
+        "DISABLE_FILE_CACHING": "1",
     }
+    return {f"{prefix}_{name}": value for prefix in _PREFIXES for name, value in values.items()}
 
 
 def _real_runtime() -> str:
@@ -71,13 +73,13 @@ def attached(gpu: Any, arch: str) -> Iterator[None]:
 
 def _settings(exchanged: Exchanged, arch: str, folder: str) -> None:
     """A DSL that was imported before has read its variables already."""
-    from cutlass.cutlass_dsl import CuTeDSL
+    from cutlass.cutlass_dsl import CuTeDSL, CuteExperimentalDSL
 
-    known = CuTeDSL._get_dsl().envar
     values = {"_arch": arch, "keep_ptx": True, "keep_cubin": True, "lineinfo": True, "dump_dir": folder,
               "shared_libs": os.environ[f"{_PREFIX}_LIBS"], "disable_file_caching": True}  # fmt: skip
-    for name, value in values.items():
-        exchanged.attribute(known, name, value)
+    for kind in (CuTeDSL, CuteExperimentalDSL):
+        for name, value in values.items():
+            exchanged.attribute(kind._get_dsl().envar, name, value)
 
 
 def _compilations(exchanged: Exchanged, gpu: Any) -> None:

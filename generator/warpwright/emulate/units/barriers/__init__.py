@@ -32,6 +32,7 @@ UNIT = Unit(
         "named": "{barrier: thread counts}",
     },
     at_leave=named.leave,
+    at_exit=released.ends,
     remedy=remedies.remedy,
     alter=alter,
 )  # fmt: skip

@@ -60,6 +60,13 @@ class Fenced:
         self.seen_async |= known_async
 
 
+def ends(warp: Warp) -> None:
+    """A warp ends: what its relaxed waits have seen cannot come after its CTA either, though it orders no memory."""
+    fenced = warp.owned(Fenced)
+    if fenced is not None:
+        warp.cta.exit_known |= fenced.seen
+
+
 def handed_on(f: Fiber, relaxed: bool, local: bool, peer: bool) -> tuple[int, int]:
     """What an arrival makes known at a barrier of its own CTA, or of a `peer`; `local`: its scope is said to be .cta.
 

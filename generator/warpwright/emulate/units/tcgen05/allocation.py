@@ -91,7 +91,8 @@ def tcgen05_dealloc(f: Fiber, number: int, address: int, columns: int, group: in
         warp.machine.fault("tensor-memory", warp, number, text, fatal=True)
     event = warp.machine.order.event(FREE, warp, False)
     cells = cells_of(address, columns, ALL)
-    access(own, warp, number, cells, event, warp.known | own.thread(warp).done, True)
+    thread = own.thread(warp)
+    access(own, warp, number, cells, event, warp.known | thread.done | thread.seen, True)
     del own.allocations[address]
     own.owned[address : address + columns] = False
     own.freed[address] = number

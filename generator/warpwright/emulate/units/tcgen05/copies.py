@@ -14,11 +14,13 @@ import numpy as np
 from warpwright.emulate.machine.order import Source
 from warpwright.emulate.machine.state import Fiber, Warp
 from warpwright.emulate.numbers.formats import Array
+from warpwright.emulate.units.barriers.released import Fenced
 from warpwright.emulate.units.tcgen05.memory import (
     FENCES,
     LD,
     ST,
     TensorMemory,
+    TensorOrder,
     access,
     cells_of,
     inside,
@@ -100,7 +102,7 @@ def _event(memory: TensorMemory, warp: Warp, what: Source, alone: bool = False) 
     thread = memory.thread(warp)
     if thread.open[what] and not alone:
         return thread.open[what].bit_length() - 1
-    event = warp.machine.order.event(what, warp, True)
+    event = TensorOrder.event(warp, what)
     thread.open[what] |= 1 << event
     return event
 
@@ -203,6 +205,7 @@ def _complete(warp: Warp, what: Source, events: int) -> None:
         thread.open[what] &= ~events
         if FENCES in warp.machine.options.without:
             warp.learn(thread.done, thread.done)
+            TensorOrder.carry(warp)
 
 
 def tcgen05_fence(f: Fiber, before: bool) -> None:
@@ -212,9 +215,11 @@ def tcgen05_fence(f: Fiber, before: bool) -> None:
     thread = memory.thread(warp)
     if before:
         hand_over(memory, warp)
-        warp.learn(thread.done, thread.done)
+        ordered = thread.done | thread.seen & warp.cta.cluster.own(TensorOrder).events
+        warp.learn(ordered, ordered)
+        TensorOrder.carry(warp)
     else:
-        thread.seen = warp.known
+        thread.seen |= warp.known | warp.own(Fenced).seen
 
 
 def tcgen05_touch(warp: Warp, number: int, names: frozenset[str]) -> None:

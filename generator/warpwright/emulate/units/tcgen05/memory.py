@@ -14,8 +14,9 @@ import numpy as np
 from warpwright.emulate.machine.order import Cells, Event, Source
 from warpwright.emulate.machine.scheduler import Machine
 from warpwright.emulate.machine.shadow import Shadow
-from warpwright.emulate.machine.state import Cta, Fiber, Warp
+from warpwright.emulate.machine.state import Cluster, Cta, Fiber, Warp
 from warpwright.emulate.numbers.formats import Array
+from warpwright.emulate.units.barriers.released import Fenced
 
 LANES_OF_MEMORY, COLUMNS = 128, 512
 BANDS = 8  # of 16 lanes: a cell of the shadow is one column of one (accumulators of 64 rows take every other band)
@@ -36,6 +37,33 @@ FENCES = "tcgen05-fences"
 _CELLS: dict[tuple[int, int, int, int], Array] = {}
 
 
+class TensorOrder:
+    """Of a cluster: the mask of all events that are accesses of tensor memory, or hand some over.
+
+    A relaxed arrival or wait orders no other memory, but with tcgen05.fence beside it these (PTX ISA 9.7.16.6.4).
+    """
+
+    def __init__(self, _cluster: Cluster) -> None:
+        self.events = 0
+
+    @staticmethod
+    def event(warp: Warp, source: Source) -> int:
+        """A new one."""
+        found = warp.machine.order.event(source, warp, True)
+        warp.cta.cluster.own(TensorOrder).events |= 1 << found
+        return found
+
+    @staticmethod
+    def carry(warp: Warp) -> None:
+        """What the warp knows of them goes with its later arrivals, relaxed ones too."""
+        known = warp.known & warp.cta.cluster.own(TensorOrder).events
+        fenced = warp.own(Fenced)
+        fenced.near |= known
+        fenced.near_async |= known
+        fenced.released |= known
+        fenced.released_async |= known
+
+
 class TensorThread:
     """What one warp has in flight in tensor memory, and what it knows of others' accesses."""
 
@@ -48,7 +76,8 @@ class TensorThread:
 
     def visible(self, warp: Warp, behind: tuple[Any, ...] = ()) -> int:
         """What an access may build on; `behind`: pipelines of the thread that are in order ahead of it."""
-        told = warp.known & self.issued if FENCES not in warp.machine.options.without else warp.known
+        strict = FENCES not in warp.machine.options.without
+        told = warp.known & self.issued if strict else warp.known | warp.own(Fenced).seen
         found = self.done | self.seen | told
         for pipeline in behind:
             found |= self.pipelines.get(pipeline, 0)

@@ -9,7 +9,7 @@ from typing import Any
 
 from warpwright.emulate.machine.order import Source
 from warpwright.emulate.machine.state import Warp
-from warpwright.emulate.units.tcgen05.memory import UMMA, TensorMemory
+from warpwright.emulate.units.tcgen05.memory import UMMA, TensorMemory, TensorOrder
 
 #: A rule that can be left out: these pairs alone are in order. The tensor core executes all that a thread issues in
 #: order; attention kernels rely on that for operands in tensor memory, block-scaled ones for scales that are replaced.
@@ -25,7 +25,7 @@ def issue(own: TensorMemory, warp: Warp, source: Source, pipeline: Any, behind: 
     thread = own.thread(warp)
     event = thread.writes.get(pipeline)
     if event is None:
-        event = thread.writes[pipeline] = warp.machine.order.event(source, warp, True)
+        event = thread.writes[pipeline] = TensorOrder.event(warp, source)
         thread.issued |= 1 << event
         for each in _names(pipeline):
             thread.pipelines[each] = thread.pipelines.get(each, 0) | 1 << event
@@ -49,7 +49,7 @@ def hand_over(memory: TensorMemory, warp: Warp) -> None:
     """At a fence before: who learns of the new event may issue what is pipelined behind the operations of `warp`."""
     thread = memory.thread(warp)
     if thread.writes:
-        event = warp.machine.order.event(UMMA, warp, True)
+        event = TensorOrder.event(warp, UMMA)
         warp.learn(1 << event, 1 << event)
         for pipeline in {name: None for each in thread.writes for name in _names(each)}:
             memory.handed.setdefault(pipeline, []).append((event, thread.pipelines[pipeline]))
