@@ -505,3 +505,29 @@ def test_whatever_else_a_census_says_is_a_contradiction(ctas: int, facts_of: dic
     assert silent == [], "; ".join(silent)
     assert tried > 60
     assert check(plan, facts) == ()
+
+
+#: Changes of the pair's source, and what is said of the kernel that it makes.
+EDITS = {
+    ("alloc_tmem(COLUMNS", "alloc_tmem(2 * COLUMNS"): "tensor_memory.allocated",
+    ("dealloc_tmem(base, COLUMNS", "dealloc_tmem(base, COLUMNS // 2"): "tensor_memory.freed",
+    ("        cute.arch.relinquish_tmem_alloc_permit(is_two_cta=True)\n", ""): "tensor_memory.permit",
+    ("commit(computed + into.index, BOTH", "commit(computed + into.index, 1"): "commit.mask[accumulated]",
+    ("commit(computed + into.index, BOTH", "commit(full + into.index, BOTH"): "commit.barrier",
+    ("expect_tx(bar, STAGE_BYTES)", "expect_tx(bar, STAGE_BYTES // 2)"): "expect_tx.bytes[loaded]",
+    ("mbarrier_arrive(stored + read.index, 0)", "mbarrier_arrive(stored + read.index)"): "arrive[drained]",
+}
+
+
+@pytest.mark.slow
+def test_a_kernel_that_does_otherwise_is_found_out(tmp_path: Path) -> None:
+    source = (SOURCES / "gemm_pair.py").read_text()
+    assert [source.count(old) for old, _ in EDITS] == [1] * len(EDITS)
+    jobs = [
+        BuildJob(source.replace(old, new), make_plan(2), tmp_path / str(number))
+        for number, (old, new) in enumerate(EDITS)
+    ]
+    found = build(jobs, 2, cache=Cache(tmp_path / "cache"))
+    told = [outcome.findings[0].rule if isinstance(outcome, Artifact) else str(outcome) for outcome in found]
+    assert told == list(EDITS.values())
+    assert {outcome.status for outcome in found if isinstance(outcome, Artifact)} == {"incorrect"}
