@@ -176,7 +176,8 @@ def test_each_stage_has_its_scales_in_shared_and_in_tensor_memory(word: str, ato
     loaded = next(barrier for barrier in plan.main.barriers if barrier.name == "loaded")
     assert loaded.transaction_bytes == 2 * 128 * 128 * bits // 8 + 512 * atoms
     assert [argument.name for argument in plan.arguments[:4]] == ["a", "b", "sfa", "sfb"]
-    assert plan.main.mmas[0].descriptor is None
+    number = {"mxf8_e4m3": 1 << 23, "mxf4": 1 << 23 | 1 << 7 | 1 << 10, "nvf4": 1 << 7 | 1 << 10}[word]
+    assert plan.main.mmas[0].descriptor == number | 16 << 17 | 8 << 24
 
 
 def test_scales_take_columns_from_the_accumulators() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from warpwright.families.gemm.workload.design import TensorDesign
+from warpwright.plan.types import Copy
 
-__all__ = ["of_accumulators", "of_subtiles", "shared_by"]
+__all__ = ["of_accumulators", "of_scales", "of_subtiles", "shared_by"]
 
 
 def shared_by(d: TensorDesign) -> dict[str, Any]:
@@ -75,4 +77,15 @@ def of_subtiles(d: TensorDesign, names: set[str]) -> dict[str, str]:
         "n_subtile": j,
         "n_box": f"n_tile * {count} + {at}" if count else "n_tile",
         "c_boxes": f"{m_box}, n_tile * {count} + {j}" if count else f"{m_box}, n_tile",
+    }
+
+
+def of_scales(copies: Sequence[Copy]) -> dict[str, Any]:
+    """In which order atoms lie in a box: along K first, or along the rows where K has one."""
+    rows_first = any(copy.tensor == "sfa" and copy.modes[1].startswith("M/") for copy in copies)
+    order = ("atoms", "ATOMS_K") if rows_first else ("ATOMS_K", "atoms")
+    return {
+        "rows_first": rows_first,
+        "scale_modes": ", ".join(order),
+        "scale_atoms": "row atom, K atom" if rows_first else "K atom, row atom",
     }

@@ -31,6 +31,12 @@ class Scales(NamedTuple):
         return ATOM_BYTES * self.deep * (self.a + self.b)
 
     @property
+    def rows_first(self) -> bool:
+        """Whether maps and boxes have row atoms before those along K: where boxes are one atom deep, the DSL makes maps
+        whose modes are in that order."""
+        return self.deep == 1
+
+    @property
     def columns(self) -> int:
         """Of tensor memory, of one stage. Each has its own: MMAs are in order behind copies, not copies behind MMAs."""
         return ATOM_COLUMNS * self.deep * (self.a + self.b)

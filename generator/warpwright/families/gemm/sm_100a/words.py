@@ -57,6 +57,7 @@ def words(plan: Plan) -> dict[str, Any]:
         "layouts": [_layout(plan, name, majors[name]) for name in in_shared],
         "mapped": [shared.VIEWS[name] for name in moved],
         "scaled": scaled,
+        **places.of_scales(plan.main.copies),
         "least_depth": max(1, 8 // element(kernel["a"]["dtype"]).bits),
         "scale_type": dtype(scaled.scale).dsl if scaled else "",
         "mma_group": "TWO" if pair else "ONE",

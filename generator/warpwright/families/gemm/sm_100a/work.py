@@ -133,7 +133,10 @@ def copies(s: Solution) -> tuple[Copy, ...]:
     ]
     if scaled := scales(a):
         for name, rows, atoms in (("sfa", "M", scaled.a), ("sfb", "N", scaled.b)):
-            box, modes = (ATOM_BYTES // 2, scaled.deep, atoms, 1), (ATOM, f"K/{4 * scaled.block}", f"{rows}/128", "L")
+            order = [(f"K/{4 * scaled.block}", scaled.deep), (f"{rows}/128", atoms)]
+            if scaled.rows_first:
+                order.reverse()
+            modes, box = zip((ATOM, ATOM_BYTES // 2), *order, ("L", 1), strict=True)
             found.append(Copy(name, "load", MAPPED, box, "none", 1, 1, name, modes=modes))
     if c.read:
         swizzle = subtile_swizzle(c.read, MMA_M, o.subtile_n)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from warpwright.device.held import per_byte
-from warpwright.device.problem import Problem, shape_of
+from warpwright.device.problem import Problem
 from warpwright.dtypes import dtype
 from warpwright.families.gemm.workload.design import GemmDesign, TensorDesign
 from warpwright.families.products.tiles import ceil, count, counted_as, grid
 from warpwright.families.running import Launched, View
-from warpwright.plan.types import Plan
+from warpwright.plan.types import Plan, extent_of
 
 __all__ = ["launched"]
 
@@ -28,10 +28,10 @@ def launched(plan: Plan, problem: Problem, clusters: int, scalars: Mapping[str, 
         "c": (m, n, batches),
         "d": _stored(plan, problem),
     }
-    # Of scales in pairs: atoms along K, those of the rows, batches.
-    for x in (argument for argument in plan.arguments if argument.block):
-        batches_of, rows, along_k, atom = shape_of(x, {**problem.extents, "K": depth})
-        maps[x.name] = (atom // 2, along_k, rows, batches_of)
+    for copy in plan.main.copies:  # of scales in pairs
+        if copy.tensor in ("sfa", "sfb"):
+            sizes = {**problem.extents, "K": depth}
+            maps[copy.tensor] = tuple(int(x) // 2 if x.isdecimal() else extent_of(x, sizes) for x in copy.modes)
     vectors = [(a.name, View(a.name, a.shape)) for a in plan.arguments if a.kind == "vector"]
     counts, total = counted_as(d)
     walked = [(total, number)] if d.persistent else []
