@@ -29,8 +29,8 @@ def alter(body: list[Statement], lines: list[str]) -> Iterator[Alteration]:
             fewer = f".reg .b16 other; add.s16 other, {mask}, -1; and.b16 other, other, {mask};"
             yield "first CTA left out in", s.opcode, s.line, [(s.line, _line(s, lines, 1, "other", fewer))]
         elif s.opcode.startswith(("tcgen05.alloc", "tcgen05.dealloc")) and len(s.operands) == 2:
-            for words, change in (("half the columns in", "shr.b32"), ("twice the columns in", "shl.b32")):
-                yield words, s.opcode, s.line, _with(s, lines, 1, change, "1")
+            for size, change in (("half", "shr.b32"), ("twice", "shl.b32")):
+                yield f"{size} the columns in", s.opcode, s.line, _with(s, lines, 1, change, "1")
         elif s.opcode.startswith("tcgen05.cp") and len(s.operands) == 2:
             yield "next columns in", s.opcode, s.line, _moved(s, lines, 0)
         elif s.opcode.startswith("tcgen05.mma") and len(s.operands) > _DESCRIPTOR:
@@ -47,9 +47,12 @@ def _mma(s: Statement, lines: list[str], first: bool) -> Iterator[Alteration]:
         yield "fewer columns in", s.opcode, s.line, _with(s, lines, _DESCRIPTOR, "sub.s32", fewer)
     added = _last_predicate(s)
     if added is not None:
-        always, test = ("adds in", "eq") if first else ("adds nothing in", "ne")
-        text = f".reg .pred other; setp.{test}.b32 other, 0, 0;"
-        yield always, s.opcode, s.line, [(s.line, _line(s, lines, added, "other", text))]
+        text = f".reg .pred other; setp.{'eq' if first else 'ne'}.b32 other, 0, 0;"
+        altered = [(s.line, _line(s, lines, added, "other", text))]
+        if first:
+            yield "adds in", s.opcode, s.line, altered
+        else:
+            yield "adds nothing in", s.opcode, s.line, altered
     if scaled:
         for name, at, bit in (("A", _SCALES_OF_A, _A_ID), ("B", _SCALES_OF_B, _B_ID)):
             size = 1 if "mxf8f6f4" in s.opcode else 2
