@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.emulate.planting import Planter, cases
 from tests.families.ladder.points import legal
+from warpwright.device.problem import Case
 from warpwright.emulate.variant import harness
+from warpwright.families.products.problems import multiplication
 
 pytestmark = pytest.mark.slow
 
@@ -30,6 +33,16 @@ def test_a_right_kernel_is_correct(built: Path) -> None:
 )
 def test_a_tile_that_is_just_not_whole(plant: Planter, right: str, wrong: str, case: str) -> None:
     assert case in cases(plant, legal(2, 64, 32, 32), (right, wrong))
+
+
+def test_no_warp_misses_a_phase_of_the_buffer(small_kernels: Callable[[str], Mapping[str, Path]]) -> None:
+    """Were all warps of Blackwell's third rung to wait for each step, one would lag by two phases in this schedule."""
+    subject = harness.load(small_kernels("ladder")["blackwell_tma"])
+    problem = multiplication("random_220", 184, 31, 192, fill="normal", padding=5)
+    prepared = subject.prepare(Case(problem, 4, 1, (933,)))
+    (outcome,) = subject.outcomes(prepared, subject.module)
+    assert outcome.complete
+    assert [*outcome.findings, *prepared.differences] == []
 
 
 #: Faults in the source of the ring: edits, and what the emulator says of them.

@@ -297,23 +297,24 @@ def gemm_kernel(
     phase = Int32(0)
 
     m_tile, n_tile, batch = tile_of(first_tile, tiles_mnl)
-    # Main loop: load, wait, compute, wait.
-    for k_tile in cutlass.range(k_tiles, unroll=1):
-        if is_load_warp:
+    # Main loop, by one warp: load, wait, compute, wait.
+    if is_load_warp:
+        for k_tile in cutlass.range(k_tiles, unroll=1):
             a_box, a_stage = a_src[None, m_tile, k_tile, batch], a_dst[None, 0]
             b_box, b_stage = b_src[None, n_tile, k_tile, batch], b_dst[None, 0]
             load(a_tma.atom, a_box, a_stage, b_tma.atom, b_box, b_stage, loaded)
-        cute.arch.mbarrier_wait(loaded, phase)
+            cute.arch.mbarrier_wait(loaded, phase)
 
-        if warp_idx == 0:
             for k in cutlass.range_constexpr(K_BLOCKS):
                 mma.set(tcgen05.Field.ACCUMULATE, k_tile > 0 if k == 0 else True)  # a tile's first MMA overwrites
                 cute.gemm(mma, accumulator, a_operand[None, None, k, 0], b_operand[None, None, k, 0], accumulator)
             with cute.arch.elect_one():
                 tcgen05.commit(accumulated)
-        # For all MMAs of this step: the buffer may be loaded again.
-        cute.arch.mbarrier_wait(accumulated, phase)
-        phase ^= 1
+            # For all MMAs of this step: the buffer may be loaded again.
+            cute.arch.mbarrier_wait(accumulated, phase)
+            phase ^= 1
+    # The others wait here, until the tile has been accumulated.
+    cute.arch.sync_threads()
 
     # Epilogue: MMA_M x SUBTILE_N at a time, through shared memory; a thread has one row, its lane.
     primitives.tcgen05_fence("after_thread_sync")
