@@ -116,18 +116,22 @@ def test_the_dsl_and_cuda_are_as_before_when_it_is_over(ring: ModuleType) -> Non
     from cuda.bindings import driver, runtime
     from cutlass.base_dsl.jit_executor import ExecutionArgs, JitFunctionArtifacts
     from cutlass.cute.runtime import _Tensor
-    from cutlass.cutlass_dsl import CuTeDSL
+    from cutlass.cutlass_dsl import CuTeDSL, CuteExperimentalDSL
 
     def state() -> list[object]:
-        settings = CuTeDSL._get_dsl().envar
+        every = [kind._get_dsl().envar for kind in (CuTeDSL, CuteExperimentalDSL)]
         names = ("_arch", "keep_ptx", "keep_cubin", "lineinfo", "dump_dir", "shared_libs")
         functions = (driver.cuInit, runtime.cudaMalloc, _Tensor.__init__, ExecutionArgs.generate_execution_args,
                      JitFunctionArtifacts.__post_init__)  # fmt: skip
-        return [*(getattr(settings, name) for name in names), *functions, dict(os.environ)]
+        settings = [getattr(each, name) for each in every for name in names]
+        return [*settings, *functions, dict(os.environ)]
 
     before = state()
     with emulated_gpu("sm_90a") as gpu:
         assert state() != before
+        libraries = {kind._get_dsl().envar.shared_libs for kind in (CuTeDSL, CuteExperimentalDSL)}
+        assert len(libraries) == 1  # both find the runtime that stands in for CUDA's
+        assert "warpwright" in libraries.pop()
         run_ring(gpu, ring)
     assert state() == before
 
