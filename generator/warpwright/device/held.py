@@ -7,11 +7,13 @@ references compute with are numbers by the modes that they belong to.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from warpwright.device.xp import Array, Xp
 from warpwright.dtypes import dtype
 from warpwright.plan.types import Argument
+
+if TYPE_CHECKING:  # tables of plans ask how much is held, without numpy
+    from warpwright.device.xp import Array, Xp
 
 __all__ = [
     "atoms",
