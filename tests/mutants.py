@@ -6,7 +6,8 @@ what a run of the tests must show is that no kind has stopped to be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import binascii
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.small import FORMS
@@ -14,12 +15,14 @@ from warpwright.emulate.mutants.edits import Mutant
 from warpwright.emulate.mutants.trials import read_reasons, trials
 from warpwright.emulate.variant.harness import Subject
 
-__all__ = ["TRIED", "kind", "missed", "share", "survivors"]
+__all__ = ["ATTACKED", "DEALT", "TRIED", "dealt", "kind", "missed", "share", "survivors"]
 
 #: Of each family the forms whose mutants are tried. Of the ladder threads that load, and a ring: its first rung and its
 #: third have nothing that these have not; for Blackwell its third, where tensor memory and TMA are.
-TRIED: Mapping[str, Sequence[str]] = FORMS | {"gemm": ("cooperative",), "ladder": ("grid", "ring", "blackwell_tma")}
-
+ATTACKED: Mapping[str, Sequence[str]] = FORMS | {"gemm": ("cooperative",), "ladder": ("grid", "ring", "blackwell_tma")}
+#: Families of so many forms that `make test` deals the kinds out to them, instead of trying one of each on each.
+DEALT = ("gemm_sm100a",)
+TRIED: Mapping[str, Sequence[str]] = {name: forms for name, forms in ATTACKED.items() if name not in DEALT}
 
 _HERE = Path(__file__).parent
 
@@ -38,9 +41,18 @@ def share(listed: Iterable[Mutant], surviving: Iterable[str], turn: int) -> list
     return [alike[turn % len(alike)] for alike in of_kind.values()]
 
 
+def dealt(kinds: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """Deal kinds out to the forms that have them (`kinds` by form): each to one."""
+    found: dict[str, set[str]] = {form: set() for form in kinds}
+    for each in sorted(set().union(*kinds.values())):
+        forms = [form for form in kinds if each in kinds[form]]
+        found[forms[binascii.crc32(each.encode()) % len(forms)]].add(each)
+    return found
+
+
 def survivors(family: str, form: str, label: str) -> list[str]:
     """The names of the mutants of a kernel that survive: for a reason, or since a case is missing."""
-    top = _HERE / "emulate" if family == "gemm" else _HERE / "families" / family
+    top = _HERE / "emulate" if family.startswith("gemm") else _HERE / "families" / family
     return [*read_reasons(top / "mutants", label)]
 
 

@@ -1,10 +1,13 @@
-"""The small kernels that tests emulate and spoil: of each family, every form that its templates have."""
+"""The small kernels that tests emulate and spoil: of each family, every form that its templates have.
+
+Where a family has templates for several archs, those of another than the first are a family of their own here."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import tests.emulate.small as gemm
+import tests.emulate.small_tensor as gemm_tensor
 from tests.families.copy import small as copy
 from tests.families.ladder import small as ladder
 from tests.families.norm_act import points as norm_act
@@ -17,10 +20,17 @@ from warpwright.render import render
 
 __all__ = ["FORMS", "built"]
 
-_FILES = {"gemm": gemm.FILE, "copy": copy.FILE, "sgemm": sgemm.FILE, "ladder": ladder.FILE}
+_FILES = {
+    "gemm": gemm.FILE,
+    "gemm_sm100a": gemm_tensor.FILE,
+    "copy": copy.FILE,
+    "sgemm": sgemm.FILE,
+    "ladder": ladder.FILE,
+}
 #: Of each family: what the kernels are called that `built` builds.
 FORMS: dict[str, tuple[str, ...]] = {
     "gemm": gemm.FORMS,
+    "gemm_sm100a": gemm_tensor.FORMS,
     "copy": copy.FORMS,
     "sgemm": sgemm.FORMS,
     "ladder": ladder.FORMS,

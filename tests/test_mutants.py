@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import TRIED, kind, missed, share, survivors
+from tests.mutants import ATTACKED, DEALT, TRIED, dealt, kind, missed, share, survivors
 from tests.small import FORMS
 from warpwright import emulate, families
 from warpwright.emulate.mutants.edits import Mutant
@@ -37,9 +37,32 @@ def test_a_mutant_of_each_kind_is_caught(
     assert missed(subject, chosen) == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "form"), [(family, form) for family in DEALT for form in FORMS[family]])
+def test_a_mutant_of_each_kind_is_caught_on_some_form(
+    family: str, form: str, small_kernels: Callable[[str], Mapping[str, Path]]
+) -> None:
+    built = small_kernels(family)
+    subjects = {each: harness.load(built[each]) for each in FORMS[family]}
+    listed = {each: mutants_of(subject) for each, subject in subjects.items()}
+    survive = {each: survivors(family, each, subject.plan.label) for each, subject in subjects.items()}
+    assert set(survive[form]) <= {mutant.name for mutant in listed[form]}
+    chosen = {each: share(listed[each], survive[each], turn) for turn, each in enumerate(listed)}
+    mine = dealt({each: {kind(mutant) for mutant in found} for each, found in chosen.items()})[form]
+    assert missed(subjects[form], [mutant for mutant in chosen[form] if kind(mutant) in mine]) == []
+
+
+def test_each_kind_is_dealt_to_one_form_that_has_it() -> None:
+    kinds = {"a": {"delete x", "flip y", "flip z"}, "b": {"flip y", "flip z", "+1 in w"}, "c": set[str]()}
+    found = dealt(kinds)
+    assert sorted(each for mine in found.values() for each in mine) == sorted(set().union(*kinds.values()))
+    assert all(found[form] <= kinds[form] for form in kinds)
+
+
 def test_every_family_has_its_mutants_tried() -> None:
-    assert set(TRIED) == set(FORMS) == set(families.NAMES)
-    assert all(TRIED.values())
+    assert {name.removesuffix("_sm100a") for name in FORMS} == set(families.NAMES)
+    assert set(ATTACKED) == set(FORMS) == {*TRIED, *DEALT}
+    assert all(ATTACKED.values())
 
 
 def test_one_of_each_kind_is_chosen_and_another_in_each_turn() -> None:
@@ -60,7 +83,7 @@ def test_every_kind_that_the_emulator_knows_is_tried(small_kernels: Callable[[st
     assert len(written) > 10
     tried = {
         kind(mutant)
-        for family, forms in TRIED.items()
+        for family, forms in ATTACKED.items()
         for turn, form in enumerate(forms)
         for subject in [harness.load(small_kernels(family)[form])]
         for mutant in share(mutants_of(subject), survivors(family, form, subject.plan.label), turn)

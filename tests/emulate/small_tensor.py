@@ -36,12 +36,16 @@ sweep:
   - design.epilogue_warps: [8]
     design.epilogue_n: [8]
   - design.store: [direct]
+    design.epilogue_n: [8]
     kernel.d: [{dtype: f32, major: n}]
   - kernel.epilogue: [[alpha, beta_c, {op: bias_m, dtype: f16}]]
     kernel.c: [{dtype: f16, major: n}]
     kernel.a.major: [m]
     kernel.b.major: [n]
     kernel.d.major: [m]
+  - kernel.a.dtype: [mxf8_e4m3]
+    kernel.b.dtype: [mxf8_e4m3]
+    design.tile: [{m: 128, n: 128, k: 128}]
 """
 #: Its points, in order.
 FORMS = (
@@ -57,4 +61,5 @@ FORMS = (
     "side_by_side",
     "direct",
     "chain_with_c",
+    "scaled",
 )

@@ -69,7 +69,8 @@ def _maps(raw: bytes, modes: Sequence[str]) -> Iterator[tuple[str, Callable[[byt
             yield f"box of {mode} {-less}", _step("box", -less, axis)
     swizzle = _SWIZZLES[field(raw, "swizzle")]
     yield "another swizzle", lambda data: changed(data, "swizzle", swizzle)
-    kind = {6: 10, 10: 6, 7: 2}.get(field(raw, "type"), 0)  # f16 and bf16 for each other, u32 for f32, else u8
+    # f16 and bf16 for each other, u32 for f32, u16 for u8, else u8
+    kind = {6: 10, 10: 6, 7: 2, 0: 1}.get(field(raw, "type"), 0)
     yield "another type", lambda data: changed(data, "type", kind)
     yield "NaN outside", lambda data: changed(data, "fill", 1)
 
