@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpwright.archs import TMA_STRIDES
 from warpwright.families.gemm.parts.boxes import ALIGNMENT
-from warpwright.families.gemm.parts.limits import largest_extents, most_tiles
+from warpwright.families.gemm.parts.constants import edge, largest, times
 from warpwright.families.gemm.sm_100a.instruction import depth
 from warpwright.families.gemm.sm_100a.ring import RESPONSE_BYTES, TILE_STAGES
 from warpwright.families.gemm.sm_100a.scaled import ATOM_BLOCKS, ATOM_BYTES, ATOM_COLUMNS, ATOM_ROWS, scales
@@ -77,7 +77,7 @@ def _warps(s: Solution) -> list[Constant]:
     groups = "WARPGROUPS" if t.warpgroups > 1 else ""
     if groups:
         found.append(Constant("WARPGROUPS", t.warpgroups, "of the epilogue"))
-    first = _times("WARPS_PER_WARPGROUP", groups)
+    first = times("WARPS_PER_WARPGROUP", groups)
     last, count = "CONSUMER_WARP", "1"
     found.append(Constant("CONSUMER_WARP", w.consumer, "issues MMAs; before it are the epilogue's", first))
     if t.consumers > 1:
@@ -127,9 +127,9 @@ def _stages(s: Solution) -> list[Constant]:
         found += [
             Constant("C_BYTES", s.computed.read.bytes, "of an element of C"),
             Constant("C_STAGES", o.c_stages, "of the ring of C subtiles"),
-            Constant("C_STAGE_BYTES", stage, "of C in one stage", _times("MMA_M * SUBTILE_N * C_BYTES", groups)),
+            Constant("C_STAGE_BYTES", stage, "of C in one stage", times("MMA_M * SUBTILE_N * C_BYTES", groups)),
             Constant("C_EMPTY_ARRIVALS", WARPS * t.warpgroups, "epilogue warps that read a stage",
-                     _times("WARPS_PER_WARPGROUP", groups)),
+                     times("WARPS_PER_WARPGROUP", groups)),
         ]  # fmt: skip
     if a.scheduler == "dynamic":
         along = "PAIRS" if pair else "CLUSTER_M"
@@ -138,7 +138,7 @@ def _stages(s: Solution) -> list[Constant]:
         if pair:
             each = f"CTA_GROUP * {each} - {'CONSUMERS' if t.consumers > 1 else '1'}"
             each = f"({each})" if sharing else each
-        taken = _times(each, *sharing)
+        taken = times(each, *sharing)
         found += [
             Constant("TILE_STAGES", TILE_STAGES, "of the ring of tiles that are handed out"),
             Constant("RESPONSE_BYTES", RESPONSE_BYTES, "of an answer of cluster launch control"),
@@ -185,7 +185,7 @@ def _multicast(s: Solution) -> list[Constant]:
     who = "consumers that read a stage" + (f", of every {'pair' if pair else 'CTA'} that shares it" if groups else "")
     arrivals = s.accumulators.consumers * s.sharing
     if arrivals > 1:
-        found.append(Constant("CONSUMED_ARRIVALS", arrivals, who, _times(consumers, groups)))
+        found.append(Constant("CONSUMED_ARRIVALS", arrivals, who, times(consumers, groups)))
     if a.cluster_n > 1:
         mask = sum(1 << a.cluster_m * n for n in range(a.cluster_n))
         bits = "sum(1 << CLUSTER_M * n for n in range(CLUSTER_N))" if a.cluster_m > 1 else "(1 << CLUSTER_N) - 1"
@@ -209,7 +209,7 @@ def _tensor(s: Solution) -> list[Constant]:
     found = []
     if stages:
         found.append(Constant("ACCUMULATORS", t.stages, "of a consumer: one is filled while the other is drained"))
-    exact = _times(stages, consumers, "TILE_N")
+    exact = times(stages, consumers, "TILE_N")
     if scaled := scales(a):
         stage_a, stage_b = (ATOM_COLUMNS * scaled.deep * atoms for atoms in (scaled.a, scaled.b))
         first, note = t.used - s.ring.stages * scaled.columns, "column where those of A begin, behind the accumulators"
@@ -235,7 +235,7 @@ def _tensor(s: Solution) -> list[Constant]:
     who = "epilogue warps that read an accumulator" + (", of both CTAs" if a.cta_group == 2 else "")
     found.append(
         Constant("DRAINED_ARRIVALS", arrivals, who,
-                 _times("CTA_GROUP" if a.cta_group == 2 else "", "WARPS_PER_WARPGROUP", groups))
+                 times("CTA_GROUP" if a.cta_group == 2 else "", "WARPS_PER_WARPGROUP", groups))
     )  # fmt: skip
     return found
 
@@ -260,41 +260,13 @@ def _subtiles(s: Solution) -> list[Constant]:
 
 
 def _edge(s: Solution) -> list[Constant]:
-    """The end of D along its contiguous mode, where fewer elements are left than TMA stores."""
-    o, c, t = s.output, s.computed, s.accumulators
+    o = s.output
     if not o.subtile_stages:
         return []
-    alignment = s.asked.arch.tma_alignment // c.d.bytes
-    lines, name, what = (MMA_M, "MMA_M", "row") if c.d.major == "n" else (o.subtile_n, "SUBTILE_N", "column")
-    width = WARPGROUP // lines
-    steps = -(-alignment // width)
-    found = [
-        Constant("D_BYTES", c.d.bytes, "of an element of D"),
-        Constant("D_ALIGNMENT", alignment, "in elements", "TMA_ALIGNMENT // D_BYTES"),
-    ]
-    if steps > 1:
-        found += [
-            Constant("EDGE_WIDTH", width, f"threads for each of a subtile's {what}s", f"WARPGROUP // {name}"),
-            Constant("EDGE_STEPS", steps, "that store an edge", "-(-D_ALIGNMENT // EDGE_WIDTH)"),
-        ]
-    note = "+ warpgroup; 0 is sync_threads" if t.warpgroups > 1 else "0 is sync_threads"
+    note = "+ warpgroup; 0 is sync_threads" if s.accumulators.warpgroups > 1 else "0 is sync_threads"
+    found = edge(s.computed.d, s.asked.arch.tma_alignment, MMA_M, o.subtile_n)
     return [*found, Constant("EPILOGUE_BARRIER_ID", EPILOGUE_BARRIER_ID, note)]
 
 
 def _largest(s: Solution) -> list[Constant]:
-    """What 32 bits count; the checked call names the limit, the function's launch fails beyond it."""
-    a = s.asked
-    divisor = max(a.walk, a.cluster_m)
-    beyond, last = ", and a step of the walk beyond" if a.walk > 1 else "", "2**31 - 1"
-    note = f"cluster tiles that 32 bits count{beyond}"
-    found = [Constant("MAX_TILES", most_tiles(a), note, f"({last}) // {divisor}" if divisor > 1 else last)]
-    for mode, most in largest_extents(a).items():
-        clustered = (a.cluster_m if mode == "M" else a.cluster_n) > 1
-        unit = f"(TILE_{mode} * CLUSTER_{mode})" if clustered else f"TILE_{mode}"
-        found.append(Constant(f"MAX_{mode}", most, "of whole tiles", f"({last}) // {unit} * {unit}"))
-    return found
-
-
-def _times(*factors: str) -> str:
-    """A product of what is not 1, written out."""
-    return " * ".join(factor for factor in factors if factor) or "1"
+    return largest(s.asked)

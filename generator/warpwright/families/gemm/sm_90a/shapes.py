@@ -6,7 +6,12 @@ A predicate returns None or (value, limit, nearest legal value). What must fit b
 from __future__ import annotations
 
 from warpwright.archs import SM90A
-from warpwright.families.gemm.parts.operand_rules import add_operand_rules
+from warpwright.families.gemm.parts.shared_rules import (
+    add_group_rule,
+    add_operand_rules,
+    add_stages_rule,
+    multicast,
+)
 from warpwright.families.gemm.sm_90a.solution import Solution
 from warpwright.plan.rule import Finding, RuleSet, nearest_of
 
@@ -14,7 +19,6 @@ __all__ = ["SHAPE"]
 
 SHAPE: RuleSet[Solution] = RuleSet()
 
-_MAX_GROUP = 1024
 _SUBTILES = (8, 16, 32, 64)  # columns
 _MULTIPLIED = ("f16", "bf16")
 
@@ -136,11 +140,7 @@ def _(s: Solution) -> Finding:
 # Tile schedule --------------------------------------------------------------------------------------------
 
 
-@SHAPE.add("scheduler.group", "design.scheduler.group")
-def _(s: Solution) -> Finding:
-    """a band is at most 1024 clusters wide: no L2 holds more"""
-    group = s.asked.group
-    return None if group <= _MAX_GROUP else (group, _MAX_GROUP, _MAX_GROUP)
+add_group_rule(SHAPE)
 
 
 # Clusters ------------------------------------------------------------------------------------------------
@@ -167,24 +167,16 @@ def _(s: Solution) -> Finding:
     return None if m * n <= most else (f"{m}x{n}", f"{most} CTAs", f"{{m: {min(m, 2)}, n: 2}}")
 
 
-def _multicast(peers: int, rows: int, depth: int, major: str) -> Finding:
-    # Multicast divides the extent that is not contiguous.
-    extent = rows if major == "k" else depth
-    if peers == 1 or extent % (8 * peers) == 0:
-        return None
-    return peers, f"{extent} / {peers} a multiple of 8", nearest_of(peers, (1, 2) if extent % 16 == 0 else (1,))
-
-
 @SHAPE.add("multicast.a", "design.cluster.n")
 def _(s: Solution) -> Finding:
     """each CTA of a cluster row loads a share of A that is a multiple of 8 rows (one swizzle pattern)"""
-    return _multicast(s.asked.cluster_n, s.asked.tile_m, s.asked.tile_k, s.computed.a.major)
+    return multicast(s.asked.cluster_n, s.asked.tile_m, s.asked.tile_k, s.computed.a.major)
 
 
 @SHAPE.add("multicast.b", "design.cluster.m")
 def _(s: Solution) -> Finding:
     """each CTA of a cluster column loads a share of B that is a multiple of 8 rows (one swizzle pattern)"""
-    return _multicast(s.asked.cluster_m, s.asked.tile_n, s.asked.tile_k, s.computed.b.major)
+    return multicast(s.asked.cluster_m, s.asked.tile_n, s.asked.tile_k, s.computed.b.major)
 
 
 # Epilogue ------------------------------------------------------------------------------------------------
@@ -203,15 +195,4 @@ def _(s: Solution) -> Finding:
     return n, " or ".join(map(str, legal)) or "no subtile of this tile.n", nearest_of(n, legal)
 
 
-@SHAPE.add("epilogue.stages", "design.epilogue_stages")
-def _(s: Solution) -> Finding:
-    """stores go through 1 to 8 buffers per warpgroup, a divisor of its subtiles; the direct path has none"""
-    stages, subtiles = s.asked.epilogue_stages, s.output.subtiles
-    if stages is None:
-        return None
-    if not s.asked.by_tma:
-        return stages, "auto", "auto"
-    if 1 <= stages <= 8 and subtiles % stages == 0:
-        return None
-    legal = [n for n in range(1, 9) if subtiles % n == 0]
-    return stages, f"a divisor of {subtiles} up to 8", nearest_of(stages, legal)
+add_stages_rule(SHAPE)
