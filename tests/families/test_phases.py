@@ -133,7 +133,7 @@ def test_what_sms_ask_for_is_what_their_plan_copies() -> None:
         if phases is None:
             continue
         copied = workload(planned.family).copied(planned, Problem("large", tuple(sizes.items())))
-        size = {a.name: dtype(a.dtype).bytes for a in planned.arguments if a.role == "input" and a.kind != "scalar"}
+        size = {c.tensor: dtype(c.dtype).bits / 8 for c in planned.main.copies if c.direction == "load"}
         read = sum(count * size[name] for name, count in copied.items() if name in size) or phases.read_bytes
         assert 1 <= phases.asked_bytes / (read + phases.written_bytes) < 1.01, planned.label
 
