@@ -117,7 +117,6 @@ def test_missing_ledger_is_red(checkout: Checkout) -> None:
     ("changes", "says"),
     [
         ({"source_sha": "0" * 64}, "it is for source 000000000000"),
-        ({"cubin_sha": "0" * 64}, "it is for cubin 000000000000"),
         ({"arch": "sm_80"}, "it is for sm_80"),
         ({"identity": "0" * 12}, "evidence is missing"),
         ({"status": "degraded", "figures": DEGRADED}, "recorded as degraded"),

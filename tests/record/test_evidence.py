@@ -68,6 +68,15 @@ def test_anything_else_is_stale_and_decides_nothing(change: dict[str, object], s
     assert [reason for _, reason in judged.stale] == [says]
 
 
+def test_another_cubin_of_the_same_source_is_another_kernel_on_a_gpu_alone() -> None:
+    """ptxas may choose registers otherwise: a build and an emulation are obtained anew where they are compared."""
+    other = dataclasses.replace(SUBJECT, cubin_sha="d" * 64)
+    told = {method: stale_because(evidence(method, "correct", other), SUBJECT) for method in ("built", "emulated")}
+    assert told == {"built": "", "emulated": ""}
+    for method in ("compared", "gpu-validated", "benchmarked"):
+        assert "it is for cubin" in stale_because(evidence(method, "correct", other), SUBJECT)
+
+
 def test_the_folder_replaces_the_ledger_where_both_are_valid() -> None:
     here = evidence("gpu-validated", "hang")
     ledger = evidence("gpu-validated", "correct", origin="ledger")

@@ -134,7 +134,10 @@ def stale_because(evidence: Evidence, subject: Subject) -> str:
     ]
     if changed:
         return f"it was obtained with {'; '.join(changed)}"
-    if had.cubin_sha and subject.cubin_sha and had.cubin_sha != subject.cubin_sha:
+    # ptxas may choose registers otherwise each time. What a build and an emulation say does not rest on that, and both
+    # are obtained anew wherever they are compared.
+    rests_on_cubin = evidence.method not in ("built", "emulated")
+    if rests_on_cubin and had.cubin_sha and subject.cubin_sha and had.cubin_sha != subject.cubin_sha:
         return f"it is for cubin {had.cubin_sha[:12]}, the same source now gives {subject.cubin_sha[:12]}"
     standard = subject.standards.get(evidence.method)
     if standard and evidence.protocol != standard.protocol:
