@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import importlib
 import os
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.render.conftest import POINTS
+from warpwright.families.gemm.parts import words
 from warpwright.plan import plan
 from warpwright.plan.types import Plan
 from warpwright.render import render
@@ -19,8 +19,6 @@ from warpwright.resources import configs
 from warpwright.spec import load
 from warpwright.text import printable, source_line
 
-#: The modules, which their packages' functions of the same name hide.
-WORDS = {arch: importlib.import_module(f"warpwright.families.gemm.{arch}.words") for arch in ("sm_90a", "sm_100a")}
 RAISES = 'raise SystemExit("executed")'
 HOSTILE = [
     f'"""\n{RAISES}\n"""',
@@ -75,7 +73,6 @@ def test_text_ends_no_comment_and_no_docstring(monkeypatch, case, text):
     free = ("label", "identity", "note", "duty", "waits", "arrives", "state", "meaning")
     hostile = altered(good, text, free)
     hostile = dataclasses.replace(hostile, design=good.design)
-    words = WORDS[good.arch]
     steps = words.steps
 
     def renamed(chain):

@@ -3,23 +3,85 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from warpwright.dtypes import dtype
-from warpwright.families.gemm.parts.chain import Step
+from warpwright.dtypes import SCALED, dtype, element
+from warpwright.families.gemm.parts.chain import Step, steps
 from warpwright.families.products.tiles import Tiled, counted_as
-from warpwright.plan.types import Argument, Swizzle
+from warpwright.plan.source import bracketed
+from warpwright.plan.types import Argument, Plan, Swizzle
 
-__all__ = [
-    "SWIZZLE_WORDS", "VIEWS", "boxes", "edge", "formula", "guard", "kernel_arguments", "listed", "parameter", "step",
-]  # fmt: skip
+__all__ = ["VIEWS", "boxes", "common", "guard"]
 
 #: What a tensor map is made of, on the host.
 VIEWS = {"a": "a_mkl", "b": "b_nkl", "sfa": "sfa_pairs", "sfb": "sfb_pairs", "c": "c_mnl", "d": "d_whole"}
-SWIZZLE_WORDS: dict[Swizzle, str] = {
+_SWIZZLE_WORDS: dict[Swizzle, str] = {
     "none": "INTER", "32B": "SW32", "64B": "SW64", "128B": "SW128", "128B/32B": "SW128_32B",
 }  # fmt: skip
+
+
+def common(plan: Plan, shapes: Mapping[str, Sequence[str]], marks: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what the templates of every arch are given alike.
+
+    shapes: of the tensors in shared memory, as the source writes them. marks: arguments of an instrumented twin.
+    """
+    kernel, design = plan.kernel, plan.design
+    chain = steps(tuple((each["op"], each["dtype"]) for each in kernel["epilogue"]))
+    operands = [operand for each in chain for operand in each.arguments]
+    c_argument = next((name for operand, name in operands if operand.kind == "tile"), "")
+    matrices = ("a", "b", "c", "d") if c_argument else ("a", "b", "d")
+    majors = {name: kernel[name]["major"] for name in matrices}
+    in_shared = [name for name in matrices if name != "d" or design.store == "tma"]
+    scaled = SCALED.get(kernel["a"]["dtype"])
+    moved = ["a", "b", *(["sfa", "sfb"] if scaled else []), *in_shared[2:]]
+    names = {constant.name for constant in plan.constants}
+    passed = kernel_arguments(design, chain, moved, marks)
+    return {
+        "title": _title(plan.arch, kernel),
+        "formula": f"D = {formula(chain)}",
+        "design": design,
+        "names": names,
+        "types": {name: element(kernel[name]["dtype"]) for name in matrices},
+        "has_c": bool(c_argument),
+        "c_argument": c_argument,
+        "c_guard": next((found for each in chain if (found := guard(each))), ""),
+        "steps": [step(each) for each in chain],
+        "has_vectors": any(operand.kind.startswith("vector") for operand, _ in operands),
+        "has_vectors_m": any(operand.kind == "vector_m" for operand, _ in operands),
+        "stores_by_tma": design.store == "tma",
+        "edge": edge(majors["d"]),
+        "contiguous": listed([majors[name].upper() for name in matrices]),
+        "layouts": [_layout(plan, name, majors[name], shapes[name]) for name in in_shared],
+        "mapped": [VIEWS[name] for name in moved],
+        "scaled": scaled,
+        "least_depth": max(1, 8 // element(kernel["a"]["dtype"]).bits),
+        "majors": {name: "K" if majors[name] == "k" else "MN" for name in ("a", "b")},
+        "signature": bracketed(f"def {plan.entry}(", [*map(parameter, plan.arguments), "stream"], "):"),
+        "launched": bracketed(f"{plan.main.name}(", [value for value, _, _ in passed], ")", 8, ".launch("),
+        "kernel_signature": bracketed(f"def {plan.main.name}(", [f"{name}: {kind}" for _, name, kind in passed], "):"),
+        "across": "SUBTILES_N" in names,
+        "clustered": design.cluster_m * design.cluster_n > 1,
+    }
+
+
+def _title(arch: str, kernel: Mapping[str, Any]) -> str:
+    operands = " and ".join(dict.fromkeys(kernel[name]["dtype"] for name in "ab"))
+    return f"GEMM for {arch}: {operands} in, {kernel['accumulator']} accumulate, {kernel['d']['dtype']} out."
+
+
+def _layout(plan: Plan, name: str, major: str, shape: Sequence[str]) -> dict[str, str]:
+    # The DSL's atoms are named for MMA operands; for C and D, n plays the part of k.
+    inner = major in ("k", "n") if name in ("c", "d") else major == "k"
+    swizzle = next(buffer.swizzle for buffer in plan.main.buffers if buffer.name == name)
+    return {
+        "name": name,
+        "kind": f"{'K' if inner else 'MN'}_{_SWIZZLE_WORDS[swizzle]}",
+        "type": element(plan.kernel[name]["dtype"]).dsl,
+        "shape": f"({', '.join(shape)})",
+        # Blocks of the swizzle's width lie behind one another, so that one TMA box fills each.
+        "order": "(0, 1, 2)" if inner else "(1, 0, 2)",
+    }
 
 
 def listed(words: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 from warpwright.dtypes import SCALED, dtype, element
 from warpwright.families.gemm.parts import words as shared
-from warpwright.families.gemm.parts.chain import steps
 from warpwright.families.gemm.sm_100a import places
 from warpwright.families.gemm.workload.design import TensorDesign
 from warpwright.plan.source import LINE_LENGTH, bracketed
@@ -21,55 +20,23 @@ def words(plan: Plan) -> dict[str, Any]:
     """Return what the template needs beside the plan itself."""
     kernel, design = plan.kernel, plan.design
     assert isinstance(design, TensorDesign)
-    chain = steps(tuple((step["op"], step["dtype"]) for step in kernel["epilogue"]))
-    operands = [operand for step in chain for operand in step.arguments]
-    c_argument = next((name for operand, name in operands if operand.kind == "tile"), "")
-    matrices = ("a", "b", "c", "d") if c_argument else ("a", "b", "d")
-    majors = {name: kernel[name]["major"] for name in matrices}
-    by_tma = design.store == "tma"
-    in_shared = [name for name in matrices if name != "d" or by_tma]
-    scaled = SCALED.get(kernel["a"]["dtype"])
-    moved = ["a", "b", *(["sfa", "sfb"] if scaled else []), *in_shared[2:]]
-    names = {constant.name for constant in plan.constants}
-    passed = shared.kernel_arguments(design, chain, moved, ())
+    found = shared.common(plan, _shapes(design))
+    names, scaled = found["names"], found["scaled"]
     pair, several_tiles = design.cta_group == 2, design.scheduler != "one_tile"
     rows = {"a": "TILE_M", "b": "LOAD_N" if pair else "TILE_N"}
     tiles = {"a": "m_tile", "b": "n_tile * CTA_GROUP + in_pair" if pair else "n_tile"}
-    return {
-        "title": _title(plan.arch, kernel),
-        "formula": f"D = {shared.formula(chain)}",
-        "design": design,
-        "names": names,
-        "types": {name: element(kernel[name]["dtype"]) for name in matrices},
+    return found | {
         "sums_type": dtype(kernel["accumulator"]).dsl,
         "dsl_types": _dsl_types(plan),
-        "has_c": bool(c_argument),
-        "c_argument": c_argument,
-        "c_guard": next((guard for step in chain if (guard := shared.guard(step))), ""),
-        "steps": [shared.step(step) for step in chain],
-        "has_vectors": any(operand.kind.startswith("vector") for operand, _ in operands),
-        "has_vectors_m": any(operand.kind == "vector_m" for operand, _ in operands),
-        "stores_by_tma": by_tma,
         "several_tiles": several_tiles,
         "slots_are_reused": several_tiles or "SUBTILES_N" in names,
-        "edge": {**shared.edge(majors["d"]), **({"tile": "MMA_M"} if majors["d"] == "m" else {})},
-        "contiguous": shared.listed([majors[name].upper() for name in matrices]),
-        "layouts": [_layout(plan, name, majors[name]) for name in in_shared],
-        "mapped": [shared.VIEWS[name] for name in moved],
-        "scaled": scaled,
+        "edge": found["edge"] | ({"tile": "MMA_M"} if kernel["d"]["major"] == "m" else {}),
         **places.of_scales(plan.main.copies),
-        "least_depth": max(1, 8 // element(kernel["a"]["dtype"]).bits),
         "scale_type": dtype(scaled.scale).dsl if scaled else "",
         "mma_group": "TWO" if pair else "ONE",
         "rows": rows,
-        "boxes": {x: shared.boxes(x, majors[x], names, rows[x], tiles[x]) for x in ("a", "b")},
-        "majors": {name: "K" if majors[name] == "k" else "MN" for name in ("a", "b")},
+        "boxes": {x: shared.boxes(x, kernel[x]["major"], names, rows[x], tiles[x]) for x in ("a", "b")},
         "buffers": [_buffer(buffer, design) for buffer in plan.main.buffers if buffer.space == "shared"],
-        "signature": bracketed(f"def {plan.entry}(", [*map(shared.parameter, plan.arguments), "stream"], "):"),
-        "launched": bracketed(f"{plan.main.name}(", [value for value, _, _ in passed], ")", 8, ".launch("),
-        "kernel_signature": bracketed(f"def {plan.main.name}(", [f"{name}: {kind}" for _, name, kind in passed], "):"),
-        "across": "SUBTILES_N" in names,
-        "clustered": design.cluster_m * design.cluster_n > 1,
         "dynamic": design.scheduler == "dynamic",
         "snake": design.snake,
         "reallocates": False,
@@ -81,16 +48,11 @@ def words(plan: Plan) -> dict[str, Any]:
         "packed": scaled is not None and element(kernel["a"]["dtype"]).bits < 8,
         "mma_rows": "PAIR_M" if pair else "MMA_M",
         "store_atom": _copy_atom(kernel["d"], design.subtile_n),
-        "load_atom": _copy_atom(kernel["c"], design.subtile_n) if c_argument else "",
+        "load_atom": _copy_atom(kernel["c"], design.subtile_n) if found["has_c"] else "",
         **places.shared_by(design),
         **places.of_accumulators(design),
         **places.of_subtiles(design, names),
     }
-
-
-def _title(arch: str, kernel: Mapping[str, Any]) -> str:
-    operands = " and ".join(dict.fromkeys(kernel[name]["dtype"] for name in "ab"))
-    return f"GEMM for {arch}: {operands} in, {kernel['accumulator']} accumulate, {kernel['d']['dtype']} out."
 
 
 def _dsl_types(plan: Plan) -> list[str]:
@@ -113,20 +75,6 @@ def _shapes(design: TensorDesign) -> dict[str, tuple[str, ...]]:
         "sfb": ("SFB_BYTES", "STAGES"),
         "c": ("MMA_M", "SUBTILE_N", " * ".join(["C_STAGES", *groups])),
         "d": ("MMA_M", "SUBTILE_N", "D_SLOTS" if groups and staged else staged or "".join(groups) or "1"),
-    }
-
-
-def _layout(plan: Plan, name: str, major: str) -> dict[str, str]:
-    # The DSL's atoms are named for MMA operands; for C and D, n plays the part of k.
-    inner = major in ("k", "n") if name in ("c", "d") else major == "k"
-    swizzle = next(buffer.swizzle for buffer in plan.main.buffers if buffer.name == name)
-    return {
-        "name": name,
-        "kind": f"{'K' if inner else 'MN'}_{shared.SWIZZLE_WORDS[swizzle]}",
-        "type": element(plan.kernel[name]["dtype"]).dsl,
-        "shape": f"({', '.join(_shapes(plan.design)[name])})",
-        # Blocks of the swizzle's width lie behind one another, so that one TMA box fills each.
-        "order": "(0, 1, 2)" if inner else "(1, 0, 2)",
     }
 
 

@@ -8,10 +8,8 @@ from typing import Any
 
 from warpwright.dtypes import dtype
 from warpwright.families.gemm.parts import words as shared
-from warpwright.families.gemm.parts.chain import steps
 from warpwright.families.gemm.sm_90a.tiles import MMA_M
 from warpwright.families.gemm.workload.design import GemmDesign
-from warpwright.plan.source import bracketed
 from warpwright.plan.types import Buffer, Plan
 
 __all__ = ["words"]
@@ -21,63 +19,35 @@ def words(plan: Plan) -> dict[str, Any]:
     """Return what the template needs beside the plan itself."""
     kernel, design = plan.kernel, plan.design
     assert isinstance(design, GemmDesign)
-    chain = steps(tuple((step["op"], step["dtype"]) for step in kernel["epilogue"]))
-    operands = [operand for step in chain for operand in step.arguments]
-    c_argument = next((name for operand, name in operands if operand.kind == "tile"), "")
-    matrices = ("a", "b", "c", "d") if c_argument else ("a", "b", "d")
-    majors = {name: kernel[name]["major"] for name in matrices}
-    types = {name: dtype(kernel[name]["dtype"]) for name in matrices}
-    by_tma = design.store == "tma"
-    in_shared = [name for name in matrices if name != "d" or by_tma]
-    names = {constant.name for constant in plan.constants}
-    subtiles = design.warpgroup_m // MMA_M * (design.tile_n // design.subtile_n)
+    shapes = _shapes(design)
     marks = [argument.name for argument in plan.arguments if argument.role == "workspace"]  # of an instrumented twin
-    passed = shared.kernel_arguments(design, chain, in_shared, marks)
-    return {
-        "title": f"GEMM for {plan.arch}: {kernel['a']['dtype']} in, f32 accumulate, {kernel['d']['dtype']} out.",
-        "formula": f"D = {shared.formula(chain)}",
-        "design": design,
-        "names": names,
-        "types": types,
+    found = shared.common(plan, shapes, marks)
+    names, by_tma = found["names"], found["stores_by_tma"]
+    in_shared = [found["types"][name] for name in ("c", "d") if name in found["types"] and (name == "c" or by_tma)]
+    subtiles = design.warpgroup_m // MMA_M * (design.tile_n // design.subtile_n)
+    return found | {
         "dsl_types": _dsl_types(plan),
-        "has_c": bool(c_argument),
-        "c_argument": c_argument,
-        "c_guard": next((guard for step in chain if (guard := shared.guard(step))), ""),
-        "steps": [shared.step(step) for step in chain],
-        "has_vectors": any(operand.kind.startswith("vector") for operand, _ in operands),
-        "has_vectors_m": any(operand.kind == "vector_m" for operand, _ in operands),
-        "scratch_by_consumer": any(step.scratch and re.search(r"\bconsumer\b", step.op.code) for step in chain),
-        "stores_by_tma": by_tma,
-        "uses_matrix_copies": any(types[name].bytes == 2 for name in in_shared if name in "cd"),
+        "scratch_by_consumer": any(
+            step["scratch"] and re.search(r"\bconsumer\b", step["op"].code) for step in found["steps"]
+        ),
+        "uses_matrix_copies": any(each.bytes == 2 for each in in_shared),
         "slots_are_reused": design.persistent or subtiles > design.subtile_stages,
-        "edge": shared.edge(majors["d"]),
-        "contiguous": shared.listed([majors[name].upper() for name in matrices]),
-        "layouts": [_layout(plan, name, majors[name]) for name in in_shared],
-        "mapped": [shared.VIEWS[name] for name in in_shared],
         "boxes": {
-            name: shared.boxes(name, majors[name], names, f"TILE_{mode}", f"{mode.lower()}_tile")
+            name: shared.boxes(name, kernel[name]["major"], names, f"TILE_{mode}", f"{mode.lower()}_tile")
             for name, mode in (("a", "M"), ("b", "N"))
         },
-        "majors": {name: "K" if majors[name] == "k" else "MN" for name in ("a", "b")},
-        "buffers": [_buffer(buffer, _shapes(design)) for buffer in plan.main.buffers],
-        "signature": bracketed(f"def {plan.entry}(", [*map(shared.parameter, plan.arguments), "stream"], "):"),
-        "launched": bracketed(f"{plan.main.name}(", [value for value, _, _ in passed], ")", 8, ".launch("),
-        "kernel_signature": bracketed(f"def {plan.main.name}(", [f"{name}: {kind}" for _, name, kind in passed], "):"),
+        "buffers": [_buffer(buffer, shapes) for buffer in plan.main.buffers],
         "down": "SUBTILES_M" in names,
-        "across": "SUBTILES_N" in names,
-        "clustered": design.cluster_m * design.cluster_n > 1,
         "dynamic": False,
         "snake": False,
         "shares": {"a": "CLUSTER_N" if design.cluster_n > 1 else "", "b": "CLUSTER_M" if design.cluster_m > 1 else ""},
         "rows": {"a": "TILE_M", "b": "TILE_N"},
         "load_group": "",
-        "scaled": None,
-        "least_depth": 1,
         "storer": "consumer" if design.consumers > 1 else "",
         "pingpong": design.schedule == "pingpong",
         "reallocates": design.consumer_registers is not None,
         "store_atom": _matrix_copy("St", kernel["d"], design.subtile_n),
-        "load_atom": _matrix_copy("Ld", kernel["c"], design.subtile_n) if c_argument else "",
+        "load_atom": _matrix_copy("Ld", kernel["c"], design.subtile_n) if found["has_c"] else "",
     }
 
 
@@ -95,20 +65,6 @@ def _shapes(design: GemmDesign) -> dict[str, tuple[str, ...]]:
         "b": ("TILE_N", "TILE_K", "STAGES"),
         "c": ("MMA_M", "SUBTILE_N", c_slots),
         "d": ("MMA_M", "SUBTILE_N", " * ".join(d_slots) or "1"),
-    }
-
-
-def _layout(plan: Plan, name: str, major: str) -> dict[str, str]:
-    # The DSL's atoms are named for MMA operands; for C and D, n plays the part of k.
-    inner = major in ("k", "n") if name in ("c", "d") else major == "k"
-    swizzle = next(buffer.swizzle for buffer in plan.main.buffers if buffer.name == name)
-    return {
-        "name": name,
-        "kind": f"{'K' if inner else 'MN'}_{shared.SWIZZLE_WORDS[swizzle]}",
-        "type": dtype(plan.kernel[name]["dtype"]).dsl,
-        "shape": f"({', '.join(_shapes(plan.design)[name])})",
-        # Blocks of the swizzle's width lie behind one another, so that one TMA box fills each.
-        "order": "(0, 1, 2)" if inner else "(1, 0, 2)",
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpwright.families.gemm.sm_100a.words import words as of_gemm
-from warpwright.families.ladder.by_threads import by_threads
+from warpwright.families.ladder.rung_words import rung_words
 from warpwright.families.ladder.sm_100a.rungs import FIRST_OF_ROLES, FIRST_TMA, RUNGS
 from warpwright.plan.types import Plan
 
@@ -15,17 +15,4 @@ __all__ = ["words"]
 
 def words(plan: Plan) -> Mapping[str, Any]:
     """Return what the templates need beside the plan itself."""
-    rung = plan.design.rung
-    found = {
-        **of_gemm(plan),
-        "title": f"Rung {rung} of {len(RUNGS)}: {RUNGS[rung - 1].adds}.",
-        "one_role": rung < FIRST_OF_ROLES,
-        "loads_by_tma": rung >= FIRST_TMA,
-        "one_cta": plan.design.one_cta,
-    }
-    buffers = [dict(buffer) for buffer in found["buffers"]]
-    for buffer in buffers:
-        if buffer["name"] == "padding":
-            buffer["type"] = "cute.struct.MemRange[Uint8, PADDING_BYTES]"
-    found["buffers"] = buffers
-    return found | by_threads(plan) if rung < FIRST_TMA else found
+    return rung_words(plan, of_gemm(plan), [rung.adds for rung in RUNGS], FIRST_TMA, FIRST_OF_ROLES)
