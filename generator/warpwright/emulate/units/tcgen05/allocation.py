@@ -55,7 +55,9 @@ def _grant(pair: list[TensorMemory]) -> None:
             text = f"the CTAs of a pair allocate {columns} and {others[0][1]} columns together"
             fiber.warp.machine.fault("tensor-memory", fiber.warp, number, text, fatal=True)
         owned = np.any(np.stack([memory.owned for memory in pair]), axis=0)
-        base = next((c for c in range(0, COLUMNS - columns + 1, 32) if not owned[c : c + columns].any()), -1)
+        places = [c for c in range(0, COLUMNS - columns + 1, 32) if not owned[c : c + columns].any()]
+        # Another CTA of the SM may hold the first columns: every second cluster has the last ones that are free.
+        base = -1 if not places else places[-(fiber.warp.cta.cluster.number % 2)]
         if base < 0:
             return
         for memory in pair:

@@ -50,6 +50,10 @@ def _strew(values: Array, argument: Argument, fill: Fill) -> None:
     """Put the special numbers of a fill into small integers, in place; the range's ends where a format has none."""
     if fill == "extreme":
         extreme.strew(values, argument)
+    if fill == "integer" and argument.dtype == "i8":  # one sum of a long K is beyond what float32 counts, and odd
+        along = values.shape[-1 if argument.name == "a" else -2]
+        if along * 127**2 > 1 << 24:
+            values[(..., -1, slice(None)) if argument.name == "a" else (..., -1)] = 127.0
     if fill == "nonfinite" and argument.name == "a":
         rows, depth = values.shape[-2:]
         values[..., 0, depth // 2] = float("nan")
