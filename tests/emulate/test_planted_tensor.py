@@ -1,4 +1,4 @@
-"""Faults of Blackwell's kernels that only some launches show: where tensor memory begins, sums beyond float32's integers."""
+"""Faults of Blackwell's kernels that few launches show: where tensor memory begins, sums beyond float32's integers."""
 
 from __future__ import annotations
 
