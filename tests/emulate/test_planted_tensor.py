@@ -23,10 +23,10 @@ def tensor_plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planter]:
         yield made
 
 
-def planned(dtype: str, d: str, depth: int) -> Plan:
+def planned(dtype: str, d: str, depth: int, **given: Any) -> Plan:
     kernel: dict[str, Any] = {"arch": "sm_100a", **{x: {"dtype": dtype, "major": "k"} for x in "ab"}}
     kernel["d"] = {"dtype": d, "major": "n"}
-    design = {"tile": {"m": 128, "n": 64, "k": depth}, "stages": 3}
+    design = {"tile": {"m": 128, "n": 64, "k": depth}, "stages": 3, **given}
     made = models.Kernel.model_validate(kernel, strict=False), models.Design.model_validate(design, strict=False)
     return plan_point(Point("gemm", "sm_100a", *made))
 
@@ -40,3 +40,11 @@ def test_tensor_memory_need_not_begin_at_column_0(tensor_plant: Planter) -> None
 def test_sums_of_integers_are_beyond_those_of_float32(tensor_plant: Planter) -> None:
     edit = ("x = sums.load()", "x = sums.load().to(cutlass.Float32).to(Int32)")
     assert cases(tensor_plant, planned("i8", "i32", 128), edit) == {"k_long"}
+
+
+@pytest.mark.slow
+def test_tiles_that_are_handed_out_go_round_their_ring_more_than_twice(tensor_plant: Planter) -> None:
+    wait = "cute.arch.mbarrier_wait(tile_taken + ask_state.index, ask_state.phase)"
+    edit = (wait, f"if ask_state.count < 2 * TILE_STAGES:\n                {wait}")
+    plan = planned("f16", "f16", 64, scheduler={"kind": "dynamic"})
+    assert cases(tensor_plant, plan, edit) == {"walk"}

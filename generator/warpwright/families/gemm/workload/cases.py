@@ -118,7 +118,7 @@ def _walk(t: GemmDesign | TensorDesign, edge: Edge) -> Case:
     counts, column_at = ((along, across, _BATCHES), 1) if walk == "M" else ((across, along, _BATCHES), 0)
     last = along * across * _BATCHES - 1
     problem = multiplication("walk", m, n, 16, _BATCHES, fill="integer")
-    if not t.persistent:
+    if not t.persistent and not t.takes_over:
         return Case(problem, 1, 0, (2,), (0, last // 3, last - 1, last))
 
     def columns(step: int) -> list[int]:
@@ -128,6 +128,8 @@ def _walk(t: GemmDesign | TensorDesign, edge: Edge) -> Case:
     steps = range(last // tiles, 0, -1)
     # Few columns and many, in tiles that are whole.
     clusters = next(step for step in steps if min(columns(step)) < 4 and max(columns(step)) in range(32, across - 1))
+    if t.takes_over:  # the same tiles, of which the first cluster is handed all others
+        return Case(problem, 1, 1, (2,), tuple(range(last % clusters, last + 1, clusters)))
     return Case(problem, clusters, 0, (2,), (last % clusters,))
 
 

@@ -31,6 +31,7 @@ class GemmDesign:
     subtile_stages: int  # 0 where threads store
     c_stages: int  # 0 where there is no tile operand
     snake: ClassVar[bool] = False
+    takes_over: ClassVar[bool] = False
     subtile_m: ClassVar[int] = 64  # rows of a subtile: those of one wgmma
 
     @property
@@ -73,6 +74,11 @@ class TensorDesign:
     def persistent(self) -> bool:
         """Whether a cluster steps through tiles by the size of the grid."""
         return self.scheduler == "persistent"
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether a cluster is handed the tiles of clusters that have not started."""
+        return self.scheduler == "dynamic"
 
     @property
     def warpgroups(self) -> int:
