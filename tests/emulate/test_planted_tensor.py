@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -23,8 +23,8 @@ def tensor_plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planter]:
         yield made
 
 
-def planned(dtype: str, d: str, depth: int, **given: Any) -> Plan:
-    kernel: dict[str, Any] = {"arch": "sm_100a", **{x: {"dtype": dtype, "major": "k"} for x in "ab"}}
+def planned(dtype: str, d: str, depth: int, also: Mapping[str, Any] | None = None, **given: Any) -> Plan:
+    kernel: dict[str, Any] = {"arch": "sm_100a", **{x: {"dtype": dtype, "major": "k"} for x in "ab"}, **(also or {})}
     kernel["d"] = {"dtype": d, "major": "n"}
     design = {"tile": {"m": 128, "n": 64, "k": depth}, "stages": 3, **given}
     made = models.Kernel.model_validate(kernel, strict=False), models.Design.model_validate(design, strict=False)
@@ -48,3 +48,18 @@ def test_tiles_that_are_handed_out_go_round_their_ring_more_than_twice(tensor_pl
     edit = (wait, f"if ask_state.count < 2 * TILE_STAGES:\n                {wait}")
     plan = planned("f16", "f16", 64, scheduler={"kind": "dynamic"})
     assert cases(tensor_plant, plan, edit) == {"walk"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("old", "new", "case"),
+    [
+        ("x = x * alpha", "x = cute.where(cute.full_like(x, alpha) == 0.0, 0.0, x * alpha)", "alpha_zero"),
+        ("beta != 0.0", "Int32(beta) != 0", "beta_tiny"),
+        ("beta != 0.0", "beta * beta != 0.0", "beta_tiny"),
+    ],
+    ids=["0 times NaN is 0", "less than 1 is 0", "a square of 0 is that of 0"],
+)
+def test_scalars_that_are_zero_or_nearly(tensor_plant: Planter, old: str, new: str, case: str) -> None:
+    chain: Any = {"epilogue": ["alpha", "beta_c"], "c": {"dtype": "f16", "major": "n"}}
+    assert case in cases(tensor_plant, planned("f16", "f16", 64, chain), (old, new))

@@ -24,7 +24,7 @@ class Problem:
     argument's own, filled with a guard pattern.
     odd_strides: modes of extent 1 get a stride that no rule would allow, since it must not matter.
     zero: scalars that are zero; an input that then must not be read is filled with NaN.
-    special: scalars that are not finite.
+    special: scalars that are not finite, or all but zero.
     in_place: an output that may be an input is that input.
     """
 

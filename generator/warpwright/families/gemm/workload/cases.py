@@ -90,7 +90,11 @@ def small(plan: Plan, scalars: Iterable[str], switches: Iterable[str]) -> list[C
         cases.append(case(f"{scalar}_zero", edge.extents(edge.tail(next(ends)), half + 1), k, 3, zero=(scalar,)))
     for scalar in sorted({*scalars} - {*switches}):
         extents = edge.extents(edge.mixed(next(ends)), half + 3)
-        cases.append(case(f"{scalar}_zero", extents, 8, 1, fill="integer", zero=(scalar,)))
+        cases.append(case(f"{scalar}_zero", extents, 8, 1, fill="nonfinite", zero=(scalar,)))
+    for scalar in sorted({*switches}):  # among what is not finite, so that all of it shows
+        cases.append(
+            case(f"{scalar}_tiny", edge.extents(edge.tail(0), half + 1), 8, 2, fill="extreme", special=(scalar,))
+        )
     for scalar in sorted({*scalars}):
         extents = edge.extents(edge.mixed(next(ends)), half + 3)
         cases.append(case(f"{scalar}_special", extents, 8, 1, fill="integer", special=(scalar,)))

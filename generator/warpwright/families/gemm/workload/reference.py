@@ -46,13 +46,15 @@ def as_f32(xp: Xp, plan: Plan, made: Product) -> Array:
 def scalar_value(name: str, fill: str, zero: tuple[str, ...], special: tuple[str, ...], switch: bool) -> float:
     """Return a scalar operand's value: an integer where the problem's operands are, zero where the problem says so.
 
-    Beside one that is zero the others are 1. One that is `special` is infinite; NaN if it is the `switch` that turns an
-    operand off, for NaN is not zero.
+    Beside one that is zero the others are 1. One that is `special` is infinite. If it is the `switch` that turns an
+    operand off it is what is not zero, though it looks so: NaN, or among extreme numbers one whose square is zero.
     """
     if name in zero:
         return 0.0
     if name in special:
-        return float("nan") if switch else float("-inf")
+        if not switch:
+            return float("-inf")
+        return 2.0**-80 if fill == "extreme" else float("nan")
     if zero:
         return 1.0
     if fill == "extreme" and not switch:
