@@ -177,8 +177,10 @@ def test_what_is_packed(config: Path, tmp_path: Path) -> None:
     assert bundle(config, variants=[BAD]).variants == (BAD,)  # replaces the older bundle
     assert not (packed.directory / "variants" / GOOD).exists()
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
-    with pytest.raises(UserError, match="nothing to pack"):
+    with pytest.raises(UserError, match=f"nothing to pack .*`warpwright run {config.name}` builds"):
         bundle(config, variants=["absent"])
+    with pytest.raises(UserError, match=r"run\.py is a file; a bundle is a folder: name another"):
+        make_bundle(config, None, packed.directory / "run.py")
     packed.directory.joinpath("bundle.json").unlink()
     with pytest.raises(UserError, match="is not a bundle"):
         bundle(config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import pytest
 from tests.bundle.kit import BAD, FUSED, GOOD, HERE, ROOT, bundle, run
 from tests.device.plans import make_folder
 from warpwright.device import validate
+from warpwright.device.backend import CUDA
 from warpwright.device.results_file import ResultsFile
 from warpwright.record import write_json
 
@@ -119,6 +121,13 @@ def test_without_a_gpu_nothing_is_run(packed: Path) -> None:
     done = run(packed, "--backend", "tests.device.doubles:nothing")
     assert done.returncode == 2
     assert last(done).endswith("has no attribute 'nothing'; nothing was finished")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="is for machines without torch")
+def test_without_torch_the_way_out_is_told(packed: Path) -> None:
+    done = run(packed, "--backend", CUDA)
+    assert done.returncode == 2
+    assert last(done).startswith(f"run.py: {sys.executable} has no torch; run with a Python that has it")
 
 
 @pytest.mark.parametrize("out", ["variants", "run.py/results.jsonl", "/dev/full", "/proc/results.jsonl"])

@@ -176,6 +176,8 @@ def test_what_cannot_be_checked(tmp_path: Path) -> None:
     (tmp_path / "idle.py").write_text("print('nothing')\n")
     done = check(tmp_path / "idle.py")
     assert (done.returncode, "launched no kernel" in done.stdout) == (2, True)
+    (tmp_path / "plan.json").write_text("{}")
+    assert f"`warpwright emulate {tmp_path}` does" in check(tmp_path / "idle.py").stderr
     (tmp_path / "asks.py").write_text("from cuda.bindings import driver\ndriver.cuGraphCreate(0)\n")
     done = check("asks.py", cwd=tmp_path)
     assert (done.returncode, "calls cuGraphCreate, for which there is no stand-in" in done.stdout) == (2, True)

@@ -161,6 +161,14 @@ def test_an_exit_code_is_what_was_found_and_not_who_read_it(config: Path, tmp_pa
     assert ("error: stdout: No space left on device" in done.stderr) == (code == 2)
 
 
+@pytest.mark.parametrize("command", ["emulate", "bundle"])
+def test_where_no_point_is_legal_the_way_out_is_plan(cli: Cli, config: Path, tmp_path: Path, command: str) -> None:
+    config.write_text(config.read_text().replace("  - design.tile.n: [64, 128]\n", ""))
+    done = cli(command, config, "-o", tmp_path / "out", *(["--to", tmp_path / "to"] if command == "bundle" else []))
+    assert done.exit_code == 2
+    assert f"no point is legal; `warpwright plan {config}` says why" in done.stderr.replace("\n", " ")
+
+
 def test_what_is_written_to_a_closed_stdout_goes_nowhere_else(config: Path, out: Path) -> None:
     """Without a descriptor 1, the next file that is opened has that number, and output ends up in it."""
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,16 @@ def test_plan_counts_what_each_rule_removed(cli: Cli, config: Path, tmp_path: Pa
     assert data["points"][2]["violations"][0]["message"] in result.stderr.replace("\n", " ")
     assert "3 combinations, 3 points, 2 legal" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_starter_is_of_use_on_every_arch(cli: Cli, tmp_path: Path) -> None:
+    """Its arch is the one word that has to be changed."""
+    path = tmp_path / "my.yaml"
+    assert cli("new", path).exit_code == 0
+    for arch in ("sm_90a", "sm_100a", "sm_110a"):
+        path.write_text(re.sub(r"arch: \w+", f"arch: {arch}", path.read_text()))
+        legal = [point["legal"] for point in json.loads(cli("plan", path, "--json").stdout)["points"]]
+        assert (sum(legal), len(legal)) == ((10, 10) if arch == "sm_90a" else (6, 10)), arch
 
 
 def test_plan_counts_what_each_predicate_removed(cli: Cli, config: Path) -> None:

@@ -76,12 +76,23 @@ def test_the_ladder_for_blackwell_is_told_beside_published_times(cli: Cli, tmp_p
     assert all(time in step for time, step in zip(published, steps, strict=False))
     told = done.stdout + done.stderr
     assert "published: by others, of kernels of their own" in told
-    assert "no Blackwell device has run these kernels" in told
+    assert "No Blackwell device has run these kernels" in told
     text = page.read_text()
     assert text.count("<h3>modelled</h3>") == text.count("<svg") == 6
     assert "published by others" in text
-    assert "no Blackwell device has run these kernels" in text
-    assert "no Blackwell" not in cli("ladder", "-o", tmp_path / "out").stdout
+    assert "No Blackwell device has run these kernels" in text
+    assert "Blackwell" not in cli("ladder", "-o", tmp_path / "out").stdout
+
+
+def test_a_contrast_that_there_is_none_of_is_not_sent_to_another_machine(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("warpwright.pipeline.on_gpu.at_hand", lambda: False)
+    for more in ([], ["--to", tmp_path / "bundle"]):
+        done = cli("ladder", "ladder_sm100", "--contrast", *more, "-o", tmp_path / "out")
+        assert done.exit_code == 2
+        assert "ladder_sm100: no contrast is offered for sm_100a" in done.stderr
+    assert "--contrast --to DIR" in cli("ladder", "ladder_sm90", "--contrast", "-o", tmp_path / "out").stderr
 
 
 def test_what_is_no_ladder_is_named(cli: Cli, config: Path, tmp_path: Path) -> None:

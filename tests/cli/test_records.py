@@ -58,6 +58,14 @@ def test_show_tells_everything(cli: Cli, out: Path) -> None:
     assert {"point", "plan"} <= set(files)
 
 
+def test_show_says_where_no_gpu_has_run_it(cli: Cli, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "no GPU has run this variant for sm_90a; one of compute capability 9.0 can"
+    name = folders_in(out / "small")[0].path.name
+    assert cli("show", name, "-o", out).stdout.splitlines()[-1] == told
+    monkeypatch.setattr("warpwright.record.reading.ON_DEVICE", ("built",))
+    assert "no GPU" not in cli("show", name, "-o", out).stdout
+
+
 def test_show_lists_several_that_fit(cli: Cli, out: Path) -> None:
     result = cli("show", "f16", "-o", out)
     assert result.exit_code == 2

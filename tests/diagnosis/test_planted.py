@@ -81,7 +81,10 @@ def test_a_family_without_marks_has_no_twin(monkeypatch: pytest.MonkeyPatch) -> 
     plan = RIGHT["copy"]()
     target = replace(families.target(plan.family, plan.arch), instrumented=never)
     monkeypatch.setattr("warpwright.diagnosis.twin.target", lambda family, arch: target)
-    with pytest.raises(UserError, match="have no instrumented twin; `emulate --trace` draws it"):
+    with pytest.raises(
+        UserError,
+        match="copy kernels for sm_90a have no instrumented twin; `warpwright emulate VARIANT` tells of hangs",
+    ):
         twin_source(plan)
 
 

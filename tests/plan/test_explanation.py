@@ -106,8 +106,8 @@ def test_tensor_memory_is_told_with_who_allocates_it() -> None:
     assert tensor.splitlines()[1:4] == [
         "    accumulators       0   256  two tiles",
         "    256 columns are allocated by both CTAs of a pair; a warp of epilogue allocates them, and gives up the"
-        " permit to;",
-        "    a warp of consumer frees them",
+        " permit",
+        "    to allocate more; a warp of consumer frees them",
     ]
 
 

@@ -63,6 +63,9 @@ WORDS = [
     ({5: "  family: memcpy"}, "kernel.family", "memcpy", "copy", "one of"),
     ({6: "  arch: sm_90a\n  batch: 4"}, "kernel.batch", None, "", "the batch is `l` of a problem, in bench.problems"),
     ({6: "  arch: sm_90a\n  m: 4096"}, "kernel.m", None, "", "extents belong to a problem"),
+    ({6: "  arch: sm_90a\n  sfa: {dtype: ue8m0}"}, "kernel.sfa", None, "", "scales follow from the dtype"),
+    ({14: "  use_2cta_instrs: true"}, "design.use_2cta_instrs", None, "cta_group", "unknown key"),
+    ({14: "  scheduler: dynamic"}, "design.scheduler", "dynamic", "{kind: dynamic}", "a mapping"),
     ({14: "  split_k: 4"}, "design.split_k", None, "", "split-K and stream-K are not offered"),
     ({14: "  num_stages: 4"}, "design.num_stages", None, "stages", "unknown key"),
     ({14: "  num_warps: 8"}, "design.num_warps", None, "consumer_warps", "unknown key"),
@@ -87,6 +90,12 @@ def test_a_word_of_other_tools_leads_on(mistakes, changes, key, value, nearest, 
     error = mistakes(changes).errors[0]
     assert (error.key, error.value, error.nearest) == (key, value, nearest)
     assert rule in error.rule
+
+
+def test_an_arch_that_a_family_has_no_kernels_for_is_told_so(mistakes):
+    errors = mistakes({5: "  family: ladder", 6: "  arch: sm_120a"}).errors
+    (rule,) = (error.rule for error in errors if error.key == "kernel.arch")
+    assert rule == "one of sm_90a, sm_100a: sm_120a is not offered, this family has no kernels for it"
 
 
 def test_where_an_operation_is_unknown_it_is_told_where_they_are_from(mistakes, monkeypatch, tmp_path):

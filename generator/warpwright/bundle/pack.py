@@ -82,13 +82,18 @@ def make_bundle(
     Raises UserError when nothing can be packed or the directory is something else.
     """
     check_python(python)
+    if directory.exists() and not directory.is_dir():
+        raise UserError(f"{directory} is a file; a bundle is a folder: name another")
     if directory.exists() and not (directory / DESCRIPTION).is_file() and any(directory.iterdir()):
         raise UserError(f"{directory} exists and is not a bundle; name another folder or remove it")
     chosen, left_out = _choose(config_dir, variants)
     if not chosen:
         reasons = [f"{name}: {why}" for name, why in sorted(left_out.items())] or ["it has no variants"]
         more = f"; and {len(reasons) - _TOLD} more" if len(reasons) > _TOLD else ""
-        raise UserError(f"{config_dir}: nothing to pack ({'; '.join(reasons[:_TOLD])}{more}); build its variants first")
+        raise UserError(
+            f"{config_dir}: nothing to pack ({'; '.join(reasons[:_TOLD])}{more}); "
+            f"`warpwright run {config_dir.name}` builds its variants"
+        )
     folders = [config_dir / name for name in chosen] + list(beside)
     temporary, edited = scratch.beside(directory), list[str]()
     try:

@@ -64,6 +64,8 @@ def bundle(
     pipeline.advance(exploration, ("render_unedited",), Terminal())
     ready = [variant.name for variant in exploration.legal if _ready(variant)]
     missing = len(exploration.legal) - len(ready)
+    if not exploration.legal:
+        raise UserError(f"{config}: no point is legal; `warpwright plan {config}` says why")
     if not ready:
         raise UserError(
             f"{exploration.folder}: no variant is built from its present source; "

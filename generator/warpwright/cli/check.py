@@ -91,6 +91,8 @@ def check(
         print_json(found)
     else:
         _print(found)
+        if not found["launches"] and (program.parent / "plan.json").is_file():  # where it is rendered, none calls it
+            say(f"{program}: a variant's kernel, which nothing here calls: `warpwright emulate {program.parent}` does")
     raise typer.Exit(_code(found))
 
 

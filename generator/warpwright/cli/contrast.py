@@ -9,7 +9,8 @@ from warpwright.cli.terminal import print_table, say
 from warpwright.errors import UserError
 
 if TYPE_CHECKING:
-    from warpwright.pipeline import Exploration
+    from warpwright.families.planning import Contrast as Offered
+    from warpwright.pipeline import Exploration, Variant
     from warpwright.pipeline.contrast import Pair
     from warpwright.steps import Contrast
 
@@ -34,6 +35,7 @@ def measure(exploration: Exploration) -> None:
     from warpwright.pipeline import on_gpu
 
     if not on_gpu.at_hand():
+        _told(exploration)  # where there is none, another machine's GPU would not help
         raise UserError(
             "--contrast needs an NVIDIA GPU and torch (`warpwright doctor` says what is missing); to use another "
             f"machine's: warpwright ladder {exploration.typed} --contrast --to DIR"
@@ -73,12 +75,9 @@ def pack(exploration: Exploration, directory: Path, python: str) -> None:
 def _pair(exploration: Exploration) -> Pair:
     """The two kernels, built from their present sources."""
     from warpwright import pipeline
-    from warpwright.pipeline.contrast import pair_of, told_of
+    from warpwright.pipeline.contrast import pair_of
 
-    told = told_of(exploration)
-    if told is None:
-        raise UserError(f"{exploration.typed}: its family has no contrast, or this configuration not the kernel for it")
-    how, reader = told
+    how, reader = _told(exploration)
     makers = pipeline.plan(how.configuration, exploration.out)
     pair = pair_of(how, reader, exploration.spec.bench["problems"][0], makers)
     if pair is None:
@@ -88,6 +87,20 @@ def _pair(exploration: Exploration) -> Pair:
         if not variant.has_own("built"):
             raise UserError(f"{variant.name} is not built; `warpwright run {config} --only {variant.name}` first")
     return pair
+
+
+def _told(exploration: Exploration) -> tuple[Offered, Variant]:
+    """How the contrast is made, and its reader. UserError where a configuration has none."""
+    from warpwright.pipeline.contrast import told_of
+
+    told = told_of(exploration)
+    if told is None:
+        arch = exploration.variants[0].plan.arch
+        raise UserError(
+            f"{exploration.typed}: no contrast is offered for {arch}, or this configuration lacks the kernel for it; "
+            "`warpwright ladder --contrast` without a configuration has one"
+        )
+    return told
 
 
 def print_contrast(found: Contrast) -> None:

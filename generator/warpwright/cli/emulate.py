@@ -102,7 +102,9 @@ def _folders(target: str, out: Path, only: list[str] | None) -> list[Folder]:
 
     found = find_variants(target, out, only)
     if not any(map(_built, found)):
-        what = f"{found[0].path}: {_unbuilt(found[0])}" if found else "no point is legal"
+        if not found:
+            raise UserError(f"{target}: no point is legal; `warpwright plan {target}` says why")
+        what = f"{found[0].path}: {_unbuilt(found[0])}"
         raise UserError(f"{target}: {what}; `warpwright run {target}` builds and emulates")
     return found
 

@@ -16,6 +16,7 @@ from warpwright.cli.damage import say_damaged
 from warpwright.cli.listing import judged, notes, summary
 from warpwright.cli.origin import explain_origins, level, origin
 from warpwright.cli.terminal import print_json, printable, say
+from warpwright.cli.untried import run_by_none
 
 if TYPE_CHECKING:
     from warpwright.record import Folder, Judgement
@@ -53,6 +54,8 @@ def show(
         print_json({**summary(folder, judgement, past, damaged), "folder": str(folder.path), "files": known})
         return
     _print_variant(folder, judgement, stages, notes(folder, judgement, past, damaged))
+    for line in run_by_none([((stages["plan.json"] or {}).get("arch", ""), judgement)], "this variant"):
+        typer.echo(line)
 
 
 def _is_plan(folder: Folder, stored: dict[str, Any]) -> bool:

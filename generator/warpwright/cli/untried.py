@@ -18,8 +18,8 @@ def predicted_for(targets: Iterable[str]) -> str:
     return " and ".join(dict.fromkeys(device(target).described for target in sorted(set(targets))))
 
 
-def run_by_none(found: Iterable[tuple[str, Judgement]]) -> list[str]:
-    """Return a sentence for each target of which some variants are built, and no GPU has run any."""
+def run_by_none(found: Iterable[tuple[str, Judgement]], what: str = "any of these variants") -> list[str]:
+    """Return a sentence for each target of which some variants are built, and no GPU has run any (`what`, in words)."""
     from warpwright.archs import runs_on
     from warpwright.record.reading import ON_DEVICE
 
@@ -30,7 +30,5 @@ def run_by_none(found: Iterable[tuple[str, Judgement]]) -> list[str]:
     for target, known in sorted(methods.items()):
         wanted = runs_on(target)
         if known and wanted and not known & set(ON_DEVICE):
-            lines.append(
-                f"no GPU has run any of these variants for {target}; one of compute capability {wanted[0]} can"
-            )
+            lines.append(f"no GPU has run {what} for {target}; one of compute capability {wanted[0]} can")
     return lines

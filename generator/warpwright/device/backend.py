@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +21,7 @@ from warpwright.families import workload
 from warpwright.families.running import Peer
 from warpwright.plan.types import Plan
 
-__all__ = ["CUDA", "Backend", "CudaBackend", "Streams", "Timer", "make_backend", "open_kernel"]
+__all__ = ["CUDA", "Backend", "CudaBackend", "NoDeviceError", "Streams", "Timer", "make_backend", "open_kernel"]
 
 #: The backend of a GPU host, as `module:callable`.
 CUDA = "warpwright.device.backend:CudaBackend"
@@ -99,15 +100,26 @@ class Backend(Protocol):
         """What the plan is timed beside, with the same tensors and scalars, by argument."""
 
 
+class NoDeviceError(RuntimeError):
+    """Why there is no device to run on, in a sentence that says what to do."""
+
+
 class CudaBackend:
-    """The current CUDA device, through torch. Raises RuntimeError when there is none."""
+    """The current CUDA device, through torch. Raises NoDeviceError where there is none, or no torch."""
 
     device_type = "cuda"
 
     def __init__(self) -> None:
-        self.torch: Any = importlib.import_module("torch")
+        try:
+            self.torch: Any = importlib.import_module("torch")
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            raise NoDeviceError(
+                f"{sys.executable} has no torch; run with a Python that has it, a build of torch for this GPU's CUDA"
+            ) from None
         if not self.torch.cuda.is_available():
-            raise RuntimeError(
+            raise NoDeviceError(
                 "torch sees no CUDA device; run on a GPU host, with its driver and a CUDA build of torch"
             )
         self.torch.cuda.init()

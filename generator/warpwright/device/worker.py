@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from warpwright.child import die_with_parent
-from warpwright.device.backend import Backend, make_backend
+from warpwright.device.backend import Backend, NoDeviceError, make_backend
 from warpwright.device.cases import read_case
 from warpwright.device.check import check_problem
 from warpwright.device.check_case import check_case
@@ -60,6 +60,9 @@ def main(arguments: list[str]) -> int:
         backend = make_backend(arguments[0])
         store = Store(budget=backend.free_bytes() // 4)
         device = backend.describe()
+    except NoDeviceError as error:
+        tell({"event": "unusable", "message": str(error)})
+        return 1
     except Exception as error:
         tell({"event": "unusable", "message": f"{type(error).__name__}: {error}"})
         return 1

@@ -44,7 +44,10 @@ class Twin:
 def twin_source(plan: Plan) -> str:
     """Return the source of a variant's twin. UserError where the family's template has no marks."""
     if not target(plan.family, plan.arch).instrumented(plan):
-        raise UserError(f"{plan.label}: kernels of its kind have no instrumented twin; `emulate --trace` draws it")
+        raise UserError(
+            f"{plan.label}: {plan.family} kernels for {plan.arch} have no instrumented twin; "
+            "`warpwright emulate VARIANT` tells of hangs, and with `--trace FILE` draws a timeline"
+        )
     return render(instrumented(plan))
 
 

@@ -64,7 +64,7 @@ def _allocated(memory: TensorMemory) -> str:
     whose = "by both CTAs of a pair" if memory.ctas == 2 else "by each CTA"
     return (
         f"\n    {memory.columns} columns are allocated {whose}; a warp of {memory.allocates} allocates them, and gives"
-        f" up the permit to;\n    a warp of {memory.frees} frees them"
+        f" up the permit\n    to allocate more; a warp of {memory.frees} frees them"
     )
 
 

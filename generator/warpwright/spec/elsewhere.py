@@ -31,6 +31,7 @@ _OLDER = "it is older than Hopper, whose TMA and asynchronous MMA every kernel h
 _OWN = "an operation of your own is one file: docs/epilogue.md"
 _MMA = "no MMA of that type is planned yet"
 _NOT_HERE = "this field has no such type"
+_NO_KERNELS = "this family has no kernels for it"
 #: By the last key of a field: words, and the value or the reason for which there is none.
 _VALUES: Mapping[str, Mapping[str, str]] = {
     "dtype": {
@@ -131,11 +132,11 @@ def told_of_value(fields: Fields, path: Path, value: Any) -> str:
     own = families.family(fields.family).values
     if sentence := own.get(_table(path), {}).get(_plain(value)):
         return f": {sentence}"
-    found = _value(path, value)
+    found, not_here = _value(path, value), _NO_KERNELS if _table(path) == "arch" else _NOT_HERE
     if _plain(value) in _VALUES.get(_table(path), {}).values():  # a type's own word, where others are taken
-        found = _NOT_HERE
+        found = not_here
     if found and (" " in found or found not in fields.choices(path)):
-        found = found if " " in found else _NOT_HERE
+        found = found if " " in found else not_here
         return f": {shortened(value)} is not offered, {found}" if found != _OWN else f": {found}"
     return ""
 

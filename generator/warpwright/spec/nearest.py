@@ -66,6 +66,8 @@ def _candidates(fields: Fields, path: Path, value: Any, written: str, meant: str
         if len(elsewhere.family_of_names(value, names)) < 2:
             yield show(nearest_name(value, names))
     if "mapping" in kinds:
+        if isinstance(value, str):  # one key's value in the place of the mapping: dynamic, for {kind: dynamic}
+            yield from (f"{{{key}: {value}}}" for key in fields.keys(path) if value in fields.choices((*path, key)))
         # Extents as other tools write them: [128, 256, 64], or 2x1.
         parts = value if isinstance(value, tuple) else re.split("[x:,]", value) if isinstance(value, str) else ()
         if len(parts) == len(keys := fields.keys(path)):

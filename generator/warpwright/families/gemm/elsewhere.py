@@ -25,6 +25,7 @@ KNOWN_AS = (
 _BATCH = "the batch is `l` of a problem, in bench.problems and validate.problems"
 _EXTENT = "extents belong to a problem, in bench.problems and validate.problems"
 _SPLIT = "split-K and stream-K are not offered: a cluster computes its tile over all of K"
+_SCALES = "scales follow from the dtype (mxf8_e4m3, mxf8_e5m2, mxf4, nvf4), and are arguments of every call"
 _SCALARS = "an operation of kernel.epilogue, whose value is an argument of every call"
 
 ELSEWHERE: Mapping[str, str] = {
@@ -64,6 +65,10 @@ ELSEWHERE: Mapping[str, str] = {
     "bias": "a bias is an operation of kernel.epilogue: bias_m or bias_n",
     **dict.fromkeys(("activation", "act", "epilogue_op", "fusion"), "kernel.epilogue"),
     **dict.fromkeys(("alpha", "beta"), _SCALARS),
+    **dict.fromkeys(("sfa", "sfb", "sf", "scale", "scales", "a_scale", "b_scale", "scale_a", "scale_b"), _SCALES),
+    **dict.fromkeys(("sf_dtype", "sf_vec_size", "scale_dtype", "block_size"), _SCALES),
+    **dict.fromkeys(("two_cta", "use_2cta", "use_2cta_instrs", "cta_pair", "num_cta"), "design.cta_group"),
+    **dict.fromkeys(("acc_stages", "num_acc_stage", "tmem_stages"), "design.accumulator_stages"),
     **dict.fromkeys(("trans_a", "transpose_a", "a_layout", "layout_a", "a_major"), "kernel.a.major"),
     **dict.fromkeys(("trans_b", "transpose_b", "b_layout", "layout_b", "b_major"), "kernel.b.major"),
     **dict.fromkeys(("d_layout", "c_layout", "layout_d", "d_major", "c_major"), "kernel.d.major"),

@@ -13,7 +13,7 @@ purpose: Explore tiles and schedules of a half-precision GEMM.
 # What is computed: D (l, m, n) = epilogue(A (l, m, k) B (l, k, n)).
 kernel:
   family: gemm
-  arch: sm_90a
+  arch: sm_90a                     # sm_100a: Blackwell, with more fields of design: docs/gemm_sm100.md
   a: {dtype: f16, major: k}        # f16 | bf16 (docs/formats.md: more on sm_100a); major is the mode of stride 1: m | k
   b: {dtype: f16, major: k}        # the dtype of A; n | k
   d: {dtype: f16, major: n}        # f16 | bf16 | f32; m | n
@@ -27,7 +27,7 @@ design:
   cluster: {m: 1, n: 1}            # CTAs that share loads by multicast
   stages: auto                     # auto: as many as fit in shared memory
   producer_warps: 1
-  consumer_warps: 8                # a warpgroup is 4
+  consumer_warps: auto             # on sm_90a 8, two warpgroups; on sm_100a one warp for each 128 rows of the tile
   schedule: cooperative            # cooperative: the consumers share a tile; pingpong: one tile each
   registers: auto                  # auto | none | {producer: 40, consumer: 232}
   scheduler: {kind: persistent, raster: m, group: 8}   # persistent | one_tile; group: clusters that share L2

@@ -11,7 +11,7 @@ __all__ = ["FIRST_OF_ROLES", "FIRST_TMA", "RUNGS", "UNTRIED", "Rung", "published
 #: Whose sequence it is: one B200, f16, M = N = K = 4096, one run of theirs. Their steps 1, 3, 4, 7, 8 and 9.
 SOURCE = "the end-to-end table of mlc.ai/modern-gpu-programming-for-mlsys, 'Scaling GEMM', a B200"
 
-UNTRIED = "no Blackwell device has run these kernels: predicted times are a model's, evidence is the emulator's"
+UNTRIED = "No Blackwell device has run these kernels: predicted times are a model's, evidence is the emulator's"
 
 
 class Rung(NamedTuple):
