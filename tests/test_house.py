@@ -101,6 +101,17 @@ def test_every_file_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
     assert Path("build") in folders
 
 
+def test_every_document_is_one_that_the_readme_names() -> None:
+    """Notes of those who work here are no part of the project."""
+    top = resources.checkout()
+    if top is None or not (top / ".git").exists():
+        pytest.skip("no checkout of git")
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=top, capture_output=True, text=True, check=True).stdout
+    readme = (top / "README.md").read_text()
+    known = {"README.md", "CHANGELOG.md", "out/ledger/README.md"}
+    assert [path for path in listed.split() if path not in known and Path(path).name not in readme] == []
+
+
 def test_of_everything_generated_the_ledger_alone_is_committed() -> None:
     """`ci` takes over results that lie below out/: a committed one would stand in for a run that never was."""
     top = resources.checkout()
