@@ -71,11 +71,12 @@ def test_the_ladder_for_blackwell_is_told_beside_published_times(cli: Cli, tmp_p
     done = cli("ladder", "ladder_sm100", "--page", page, "-o", tmp_path / "out")
     assert done.exit_code == 0
     head, *steps = done.stdout.splitlines()
-    assert re.split(r"  +", head) == ["step", "adds", "predicted", "published", "speed", "over first", "over before"]
+    columns = ["step", "adds", "predicted", "published by others", "speed", "over first", "over before"]
+    assert re.split(r"  +", head) == columns
     published = ["70.000 ms", "53.600 ms", "490.0 us", "230.0 us", "104.0 us", "94.0 us"]
     assert all(time in step for time, step in zip(published, steps, strict=False))
     told = done.stdout + done.stderr
-    assert "published: by others, of kernels of their own" in told
+    assert "published by others: of kernels of their own" in told
     assert "No Blackwell device has run these kernels" in told
     text = page.read_text()
     assert text.count("<h3>modelled</h3>") == text.count("<svg") == 6

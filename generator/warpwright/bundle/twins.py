@@ -36,7 +36,7 @@ def write_twins(folders: Sequence[Path], bundle: Path, on_step: Callable[[], Non
                     try:
                         _write_twins(folder, bundle / VARIANTS / folder.name, Path(scratched), service)
                     except UserError as error:
-                        missing[folder.name] = str(error)
+                        missing[folder.name] = str(error).removeprefix(f"{load_variant(folder).plan.label}: ")
                     on_step()
     return missing
 

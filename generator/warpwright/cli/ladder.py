@@ -131,7 +131,7 @@ def _print(rows: list[Row], size: Callable[[Time], str]) -> None:
     measured = any(row.measured for row in rows)
     head = measured_columns(row.measured.where for row in rows if row.measured) if measured else []
     published = any(row.published for row in rows)
-    columns = ["step", "adds", "predicted", *(["published"] if published else []), *head]
+    columns = ["step", "adds", "predicted", *(["published by others"] if published else []), *head]
     columns += ["speed", "over first", "over before"]
     cells = []
     for row in rows:
@@ -161,4 +161,4 @@ def _print(rows: list[Row], size: Callable[[Time], str]) -> None:
     sizes = {size(row.measured or row.predicted) for row in rows}
     say(f"gains are of {what}; times are for {' and '.join(sorted(sizes))}")
     for source in dict.fromkeys(row.published.source for row in rows if row.published):
-        say(f"published: by others, of kernels of their own: {source}")
+        say(f"published by others: of kernels of their own: {source}")

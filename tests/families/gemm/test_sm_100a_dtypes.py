@@ -136,6 +136,15 @@ def test_a_kernel_of_each_kind_is_right_in_the_emulator(tmp_path: Path, text: st
     assert len(exploration.legal) == number
 
 
+@pytest.mark.parametrize("arch", ["sm_103a", "sm_110a"])
+def test_the_scaled_kernels_of_its_siblings_are_in_their_sass_as_planned(tmp_path: Path, arch: str) -> None:
+    """ptxas names a scale for 16 elements otherwise for sm_103a."""
+    (tmp_path / "dtypes.yaml").write_text(SCALED_KERNELS.replace("arch: sm_100a", f"arch: {arch}"))
+    exploration = pipeline.plan(str(tmp_path / "dtypes.yaml"), tmp_path / "out")
+    pipeline.advance(exploration, ("render", "build"))
+    assert [variant.status for variant in exploration.legal] == ["correct"] * 3
+
+
 def scaled(word: str, tile: tuple[int, int, int] = (128, 128, 128), **design: Any) -> Plan:
     kernel: dict[str, Any] = {"arch": "sm_100a", "d": {"dtype": "f32", "major": "n"}}
     kernel |= {name: {"dtype": word, "major": "k"} for name in ("a", "b")}

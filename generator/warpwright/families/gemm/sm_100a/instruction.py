@@ -68,6 +68,12 @@ def descriptor(a: Asked, c: Computed) -> int:
     return sum(value << bit for value, bit in fields)
 
 
+def _sixteenths(a: Asked) -> str:
+    """How SASS tells a scale for 16 elements, of words that begin with a digit; for sm_103a it is .BLOCK16,
+    and the PTX alone is held against the plan."""
+    return "" if a.arch.name == "sm_103a" else ".4X"
+
+
 def mma(a: Asked, c: Computed) -> Mma:
     """Return the MMA; each consumer issues so many per stage."""
     kind, _ = _kind(a, c.a)
@@ -77,7 +83,7 @@ def mma(a: Asked, c: Computed) -> Mma:
     return Mma(
         # The DSL adds the hint that A is not kept for a next MMA.
         instruction=f"tcgen05.mma.cta_group::{a.cta_group}.kind::{kind}{blocks}.collector::a::discard",
-        sass=_SASS[kind] + (".2CTA" if a.cta_group == 2 else "") + (".4X" if scaled and scaled.block == 16 else ""),
+        sass=_SASS[kind] + ".2CTA" * (a.cta_group == 2) + _sixteenths(a) * (scaled is not None and scaled.block == 16),
         m=MMA_M * a.cta_group,
         n=a.tile_n,
         k=k,
