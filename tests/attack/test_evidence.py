@@ -166,11 +166,14 @@ FORGERIES: tuple[Callable[[random.Random, str], str], ...] = (forge_values, forg
 
 
 def meaning(lines: list[LedgerLine]) -> list[Any]:
-    """What a ledger claims, but for what may differ between machines: sums of float32, and what decides nothing."""
+    """What a ledger claims, but for what may differ between machines: sums of float32, registers that ptxas chose, and
+    what decides nothing."""
     claims = []
     for line in sorted(lines, key=lambda each: each.key):
         value = line.value()
         value["toolchain"] = {name: value["toolchain"][name] for name in ("cutlass_dsl", "dsl_libs")}
+        if line.evidence.method in ("built", "emulated"):
+            del value["cubin_sha"]
         if line.evidence.method == "emulated":
             value["figures"] = {key: each for key, each in value["figures"].items() if key not in ("ratio", "relative")}
         claims.append(value)

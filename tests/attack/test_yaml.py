@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from tests.attack.breaking import bases, broken, predicate
 from tests.spec.replacing import offers
 from tests.spec.test_where import FIELDS, OPEN, POINT
+from warpwright import families
 from warpwright.cli.app import app
 from warpwright.spec import SpecError, SpecErrors, load
 from warpwright.spec.fields import Fields
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::warpwright.epilogue.registry.Op
 def one_schema(monkeypatch):
     """The schema is made anew for each file, since operations may come and go: here they do not."""
     made = cache(Fields.schema.func)
-    once = {name: Fields(name) for name in ("gemm", "copy")}
+    once = {name: Fields(name) for name in families.NAMES}
     monkeypatch.setattr(Fields, "schema", property(lambda fields: made(once[fields.family])))
 
 
