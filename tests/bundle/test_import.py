@@ -69,7 +69,10 @@ def test_a_result_becomes_evidence_that_the_record_reads(folder: Path) -> None:
         ({"source_sha": "f" * 64}, "it is for source ffffffffffff, the local build has"),
         ({"cubin_sha": "f" * 64}, "it is for cubin ffffffffffff, the local build has"),
         ({"library_sha": "f" * 64}, "it is for library ffffffffffff, the local build has"),
-        ({"arch": "sm_100a", "gpu": {**GPU, "compute_capability": "10.0"}}, "it is for arch sm_100a, the local"),
+        (
+            {"arch": "sm_100a", "gpu": {**GPU, "gpu": "NVIDIA B200", "compute_capability": "10.0", "sms": 148}},
+            "it is for arch",
+        ),
         ({"variant": "gone-0123456789ab"}, "there is no build of it"),
         ({"status": "not_run", "diagnosis": "no torch"}, r"no verdict (not_run): no torch"),
     ],
@@ -591,3 +594,39 @@ def test_the_command_says_what_is_refused_what_is_partial_and_what_is_wrong(fold
     assert some.exit_code == 1
     assert "it is for cubin ffffffffffff" in " ".join(some.stderr.split())
     assert "gpu-validated: correct on NVIDIA H200 (imported)" in invoke("show", NAME, "-o", out).stdout
+
+
+def test_one_gpu_under_two_names_or_capabilities_is_believed_of_neither(folder: Path) -> None:
+    mine = {**GPU, "uuid": "GPU-1c0ffee1"}
+    imported = bring(folder, validated(folder, gpu=mine), timed(folder, gpu={**mine, "gpu": "NVIDIA H100"}))
+    path = folder.parents[2] / "results.jsonl"
+    assert imported.merged == []
+    assert [line.partition(": ")[0] for line in imported.refused] == [f"{path}:1", f"{path}:2"]
+    assert imported.refused[0].endswith(
+        f"the GPU with the uuid GPU-1c0ffee1 is NVIDIA H200, of compute capability 9.0 here, and NVIDIA H100, of "
+        f"compute capability 9.0 in {path}:2: one GPU is not both"
+    )
+    assert imported.refused[1].endswith(f"in {path}:1: one GPU is not both")
+    assert not (folder / "gpu.json").exists()
+
+
+def test_a_gpu_is_held_against_the_header_and_against_what_was_imported_before(folder: Path) -> None:
+    mine = {**GPU, "uuid": "GPU-1c0ffee1"}
+    other = {**mine, "gpu": "NVIDIA H100"}
+    assert (
+        "results.jsonl:1: one GPU is not both" in bring(folder, header(gpu=mine), timed(folder, gpu=other)).refused[0]
+    )
+    assert bring(folder, header(gpu=mine), validated(folder, gpu=mine)).refused == []
+    (refused,) = bring(folder, timed(folder, gpu=other)).refused
+    assert f"in {folder / 'gpu.json'}: one GPU is not both" in refused
+    assert bring(folder, timed(folder, gpu=mine)).refused == []
+
+
+def test_a_gpu_is_held_against_what_is_committed(folder: Path) -> None:
+    ledger = folder.parents[1] / "ledger"
+    (ledger / "raw").mkdir(parents=True)
+    (ledger / "other.jsonl").touch()
+    (ledger / "raw" / "other.jsonl").write_text(json.dumps({"gpu": {**GPU, "compute_capability": "10.0"}}) + "\n")
+    (refused,) = bring(folder, validated(folder)).refused
+    assert "132 SMs and 150109880320 B is of compute capability 9.0 here" in refused
+    assert f"of compute capability 10.0 in {ledger / 'raw' / 'other.jsonl'}:1: one GPU is not both" in refused

@@ -7,7 +7,8 @@ with, and say at the top what counts (`weighing.py`). Three kinds of line are to
   or samples beside them, a version of the method that nobody has written yet, no GPU, an empty file. Then the whole
   import is refused, by file and line, and nothing is written, since such a file is not what its name says.
 - A result that is sound and not for here: another source, cubin, library or arch than is built, nothing built, an
-  older version of the method, no verdict. It alone is refused, with the reason and the way out; others are taken.
+  older version of the method, no verdict; or of a GPU of which other lines, or results that are here, say something
+  else. It alone is refused, with the reason and the way out; others are taken.
 - A line that was cut off: the last of a file that does not end in a line feed, or one ahead of a header, which is how
   run.py goes on after it was killed. It alone is refused, too.
 """
@@ -28,11 +29,14 @@ from warpwright.device import contrast
 from warpwright.diagnosis import taken
 from warpwright.errors import UserError
 from warpwright.kinds import not_a_file
+from warpwright.pipeline.judging import ledger_files
+from warpwright.pipeline.same_gpu import known_gpus
 from warpwright.pipeline.standards import standards_of
 from warpwright.plan.stored import PlanError, plan_from_json
 from warpwright.plan.types import Plan
 from warpwright.protocols import current
 from warpwright.record import METHODS, Damage, Folder, write_json
+from warpwright.record.gpus import Clash, clashes
 from warpwright.record.strict import NotJsonError, parse_json
 from warpwright.record.wrong import PARTIAL, SchemaError, shown
 
@@ -60,6 +64,7 @@ class Imported:
     notes: list[str] = field(default_factory=list)
     configs: dict[Path, set[str]] = field(default_factory=dict)
     beside: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    gpus: list[tuple[str, Any]] = field(default_factory=list)  # of every line, headers included, with its place
 
 
 @dataclass(frozen=True)
@@ -79,19 +84,22 @@ def import_results(paths: Sequence[Path], out_root: Path) -> Imported:
     wrote. What else is not taken is in `refused`.
     """
     imported, merging = Imported(), []
-    for path in paths:
-        for where, result in _read(path, imported):
-            try:
-                home = _home(result, out_root)
-            except SchemaError as error:
-                raise UserError(f"{where}: {error}; {_WAY_OUT}") from None
-            if isinstance(home, str):
-                named = str(result.get("variant"))
-                imported.refused.append(f"{where}: {named if named.isprintable() else shown(named)}: {home}")
-            else:
-                merging.append((path, result, home))
+    read = [(path, where, result) for path in paths for where, result in _read(path, imported)]
+    known = known_gpus(ledger_files(out_root).values(), out_root)
+    odd = clashes([*imported.gpus, *known])
+    for path, where, result in read:
+        why = _at_odds(where, odd)
+        try:
+            home = why or _home(result, out_root)
+        except SchemaError as error:
+            raise UserError(f"{where}: {error}; {_WAY_OUT}") from None
+        if isinstance(home, str):
+            named = str(result.get("variant"))
+            imported.refused.append(f"{where}: {named if named.isprintable() else shown(named)}: {home}")
+        else:
+            merging.append((path, result, home))
     for where, measured in imported.beside:
-        why = _BESIDE[measured["kind"]][1](measured, out_root)
+        why = _at_odds(where, odd) or _BESIDE[measured["kind"]][1](measured, out_root)
         of = measured.get("reader", measured)
         if why:
             imported.refused.append(f"{where}: {of['variant']}: {why}")
@@ -104,6 +112,12 @@ def import_results(paths: Sequence[Path], out_root: Path) -> Imported:
         imported.configs.setdefault(path, set()).add(result["config"])
     imported.notes += filter(None, notes.values())
     return imported
+
+
+def _at_odds(place: str, odd: Sequence[Clash]) -> str:
+    """Why a line is not believed of its GPU, "" where it is; the other place, where it is in a file of results, is not
+    believed either: nobody here knows which of the two is true."""
+    return next((f"{why}: one GPU is not both" for clash in odd if (why := clash.of(place))), "")
 
 
 def record_result(result: Mapping[str, Any], out_root: Path) -> str:
@@ -133,14 +147,17 @@ def _read(path: Path, imported: Imported) -> Iterator[tuple[str, dict[str, Any]]
             kind = value.get("kind")
             if isinstance(kind, str) and kind in _BESIDE:
                 _BESIDE[kind][0](value)
+                imported.gpus.append((where, value["gpu"]))
                 imported.beside.append((where, value))
                 results += 1
                 continue
             if "kind" in value:
                 check_header(value)
+                imported.gpus.append((where, value["gpu"]))
                 continue
             if not is_older(value):
                 check_result(value)
+                imported.gpus.append((where, value["gpu"]))
         except NotJsonError as error:
             if text.startswith("{") and (not whole or _is_header(lines[index + 1 : index + 2])):
                 imported.refused.append(f"{where}: cut off, as by a kill ({error}); run the bundle again for it")

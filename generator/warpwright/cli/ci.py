@@ -51,6 +51,7 @@ def ci(
     from warpwright.pipeline.checked_in import refuse_committed, refuse_compiled
     from warpwright.pipeline.evidence_check import check
     from warpwright.pipeline.raw_runs import runs_behind
+    from warpwright.pipeline.same_gpu import implausible
     from warpwright.pipeline.timelines import orphans
 
     required = _methods(require or [])
@@ -60,6 +61,7 @@ def ci(
     refuse_compiled()
     files = pipeline.ledger_files(out)
     ledgers, runs, odd = pipeline.ledgers(out), runs_behind(files), misspelled(files.values())
+    doubtful = implausible(files.values())
     reports, names, variants = [], set[str](), set[str]()
     for config in configs or shipped:
         exploration = explore(config, out, whole=True)
@@ -72,10 +74,15 @@ def ci(
     abandoned = [] if configs else sorted(set(ledgers) - names)
     strays = [] if configs else _strays(resources.configs(), shipped)
     odd += [] if configs else [f"{path}: the timeline of no variant; remove it" for path in orphans(out, variants)]
-    passed = all(report.passed for report in reports) and not (abandoned or odd or strays)
+    passed = all(report.passed for report in reports) and not (abandoned or odd or strays or doubtful)
     if as_json:
         told = [{**plain(report), "passed": report.passed} for report in reports]
-        others = {"ledgers_without_configuration": abandoned, "not_as_written": odd, "not_checked": strays}
+        others = {
+            "ledgers_without_configuration": abandoned,
+            "not_as_written": odd,
+            "not_checked": strays,
+            "implausible": doubtful,
+        }
         print_json({"passed": passed, "configs": told, **others})
     else:
         _print_reports(reports)
@@ -85,7 +92,7 @@ def ci(
                 "its ledger with it",
                 style="red",
             )
-        for text in odd:
+        for text in (*odd, *doubtful):
             say(text, style="red")
         for stray in strays:
             say(f"{stray}: not checked, since what ships is NAME.yaml in {resources.configs()}; move it", style="red")

@@ -17,6 +17,7 @@ __all__ = ["DYNAMIC", "SIZES", "Benchmarked", "Built", "Compared", "Emulated", "
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(allow_inf_nan=False, gt=0)]
 NotNegative = Annotated[float, Field(allow_inf_nan=False, ge=0)]
+Megahertz = Annotated[float, Field(allow_inf_nan=False, ge=0, lt=10_000)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Some = Annotated[int, Field(ge=1, lt=2**63)]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**64)]
@@ -172,13 +173,23 @@ class Peer(Frozen):
     sustained_ratio: Positive | None = None
 
 
+class Clocks(Frozen):
+    """What nvidia-smi said while it was timed: MHz, W and degrees C, those that it knew."""
+
+    clocks_sm: Megahertz | None = None
+    clocks_mem: Megahertz | None = None
+    power_draw: NotNegative | None = None
+    power_limit: NotNegative | None = None
+    temperature_gpu: Finite | None = None
+
+
 class Timing(Frozen):
     problem: dict[Text, Count]
     cold_us: Summary
     speed: Positive
     rate: Text
     rounds: Some
-    clocks: list[dict[Text, Finite]]
+    clocks: list[Clocks]
     sustained_us: Summary | None = None
     sustained_speed: Positive | None = None
     peer: Peer | None = None
@@ -200,4 +211,4 @@ class Gpu(Frozen):
     cuda: Plain
     tvm_ffi: str
     python: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+")]
-    uuid: str = ""
+    uuid: Annotated[str, Field(pattern=r"^((GPU|MIG)-[0-9a-f]{8})?$")] = ""

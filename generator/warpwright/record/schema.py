@@ -26,6 +26,7 @@ from warpwright.record.forms import (
     Timing,
     Validated,
 )
+from warpwright.record.gpus import impossible
 from warpwright.record.wrong import ABSENT, SchemaError
 
 __all__ = ["check_figures", "check_form", "check_gpu", "check_protocol", "check_timing"]
@@ -51,7 +52,7 @@ def check_form(model: type[Frozen], value: Any, path: str) -> Any:
 def check_gpu(gpu: Any, arch: str = "") -> None:
     """Raise SchemaError unless `gpu` describes a GPU as device/telemetry does, one that runs `arch` where it is given.
 
-    Kernels for sm_90a and the like run on exactly that compute capability.
+    Kernels for sm_90a and the like run on exactly that compute capability; of models that are known, each has its own.
     """
     found = check_form(Gpu, gpu, "gpu")
     for name in ("gpu", "driver", "torch", "cuda"):
@@ -61,6 +62,10 @@ def check_gpu(gpu: Any, arch: str = "") -> None:
     if exact and found.compute_capability != f"{exact[1]}.{exact[2]}":
         rule = f"a kernel for {arch} runs on {exact[1]}.{exact[2]} alone"
         raise SchemaError("gpu.compute_capability", found.compute_capability, rule)
+    odd = impossible(gpu)
+    if odd:
+        name, rule = odd
+        raise SchemaError(f"gpu.{name}", gpu[name], rule)
 
 
 def check_protocol(method: str, protocol: Any) -> None:
