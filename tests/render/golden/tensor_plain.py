@@ -189,7 +189,7 @@ def make_mma():
 
 
 def tensor_accumulators(base):
-    """The accumulators from column `base` of tensor memory on, behind one another: (MMA, M, N, accumulators)."""
+    """Accumulators from `base` of tensor memory on, (MMA, M, N, accumulators): a sum has its row's lane, a column."""
     mma = make_mma()
     shape = cute.append(mma.partition_shape_C((MMA_M, TILE_N)), ACCUMULATORS)
     return cute.make_tensor(base, mma.make_fragment_C(shape).layout)
@@ -270,7 +270,6 @@ def gemm_kernel(
         cute.arch.relinquish_tmem_alloc_permit()
     cute.arch.sync_threads()
     tensor_base = cute.arch.retrieve_tmem_ptr(Float32, 16, storage.tensor_base.ptr)
-    # (MMA, M, N, accumulators): each sum has a lane, its row, and a column.
     accumulators = tensor_accumulators(tensor_base)
 
     # ---- Producer: fills a stage as soon as its consumers have left it (consumed), and tells them (loaded).
