@@ -68,6 +68,8 @@ def shipped() -> dict[str, list[Timing]]:
 RANDOM = (0.865, 1.33, 0.30, 1.70)
 FUSED = (0.75, 1.12, 0.78, 1.20)
 SHIPPED = (0.2, 1.2, 0.5, 1.75)
+#: Of problems of few tiles: L2 feeds small tiles faster there than the model says, by a half where it is slowest.
+TYPICAL_OF_FEW = 1.28
 
 
 def test_labels_are_read_as_they_are_written() -> None:
@@ -94,7 +96,7 @@ def test_what_the_ledger_holds_is_predicted_nearly() -> None:
     assert fits[SQUARE].count >= 60
     assert fits[SQUARE].within(*SHIPPED), fits[SQUARE]
     for problem, found in fits.items():  # where few were timed, and all are about as fast, ranks are noise
-        assert found.within(-1, *SHIPPED[1:]), (problem, found)
+        assert found.within(-1, TYPICAL_OF_FEW, *SHIPPED[2:]), (problem, found)
     everything = fit([timing for timings in shipped().values() for timing in timings])
     assert everything.rank > 0.5, everything
 
