@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.bundle.lines import validated
+from tests.record.figures import FIGURES
 from tests.records import rewrite
 from warpwright.bundle import pack
 from warpwright.device import bench, validate
@@ -430,6 +431,20 @@ def test_an_edited_kernel_reaches_the_gpu_and_is_marked_all_the_way(
     lines = read_ledger(out / "ledger" / "small.jsonl")
     assert [line.label for line in lines if line.evidence.method == "gpu-validated"] == [other.label]
     assert folder.source() == rendered
+
+
+def test_bundle_says_which_of_its_variants_the_emulator_found_wrong(
+    cli: Cli, config: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack, "compressed_runtime", lambda: lzma.compress(b"runtime"))
+    wrong, right = folders_in(out / "small")
+    refuted = {"status": "incorrect", "figures": FIGURES["emulated", "incorrect"]}
+    wrong.write("emulated.json", {**(wrong.read("emulated.json") or {}), **refuted})
+    packed = cli("bundle", config, "-o", out, "--to", tmp_path / "bundle")
+    assert packed.exit_code == 0, packed.stderr
+    told_of = " ".join(packed.stderr.split())
+    assert f"packed all the same: {wrong.path.name}, which is incorrect so far" in told_of
+    assert f"same: {right.path.name}" not in told_of
 
 
 def _run_on_a_double(target: Path) -> list[dict[str, Any]]:

@@ -91,6 +91,13 @@ def bundle(
         say(f"kept of the bundle before it: {directory / name}")
     for name, why in packed.left_out.items():
         say(f"left out {name}: {why}", style="yellow")
+    for variant in exploration.legal:
+        if variant.name in packed.variants and variant.status not in ("", "correct", "degraded"):
+            say(
+                f"packed all the same: {variant.name}, which is {variant.status} so far; "
+                f"`warpwright show {variant.name}` says why",
+                style="yellow",
+            )
     for name, why in packed.without_cases.items():
         say(f"no cases of {name}: {why}", style="yellow")
     for name, why in packed.without_twins.items():
