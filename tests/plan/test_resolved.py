@@ -32,10 +32,6 @@ def test_every_choice_written_out_gives_the_same_variant(planned):
 PING = {"design.schedule": "pingpong", "design.tile": {"m": 128, "n": 208, "k": 64}}
 
 
-#: Of one tile: two subtiles at least.
-NARROW = {"design.scheduler": {"kind": "one_tile"}, "design.tile": {"m": 128, "n": 32, "k": 64}}
-
-
 @pytest.mark.parametrize(
     ("left", "right"),
     [
@@ -45,7 +41,6 @@ NARROW = {"design.scheduler": {"kind": "one_tile"}, "design.tile": {"m": 128, "n
         ({"design.consumer_warps": 4}, {"design.consumer_warps": 4, "design.registers": "none"}),
         ({}, {"design.epilogue_n": 32}),
         ({}, {"design.epilogue_n": 32, "design.epilogue_stages": 2}),
-        (NARROW, {**NARROW, "design.epilogue_n": 16}),
     ],
 )
 def test_two_spellings_are_one_variant(left, right):

@@ -210,24 +210,6 @@ CASES = [
         number("design.epilogue_n"),
     ),
     Case(
-        "epilogue.one",
-        [
-            *at("design.epilogue_n", 8, 32, "auto"),
-            {"design.epilogue_n": 64, "design.scheduler.kind": "persistent"},
-            {"design.epilogue_n": 64, "kernel.d.dtype": "f32"},
-            {"design.epilogue_n": 64, "kernel.epilogue": ["relu"]},
-            {"design.epilogue_n": 64, "design.tile.n": 128},
-            {"design.epilogue_n": 64, **COOP1},
-        ],
-        [
-            *near("design.epilogue_n", {64: 32}),
-            ({"design.epilogue_n": 64, "kernel.d.dtype": "bf16"}, "32"),
-            ({"design.epilogue_n": 16, "design.tile.n": 16}, "8"),
-        ],
-        number("design.epilogue_n"),
-        {"design.scheduler.kind": "one_tile", "design.tile.n": 64},
-    ),
-    Case(
         "epilogue.stages",
         [*at("design.epilogue_stages", 1, 2, 4, "auto"), {"design.store": "direct"}]
         + [{"design.epilogue_n": 8, "design.epilogue_stages": 8}],

@@ -13,7 +13,7 @@ from warpwright.families.gemm.parts.shared_rules import (
     multicast,
 )
 from warpwright.families.gemm.sm_90a.solution import Solution
-from warpwright.plan.rule import Advice, Finding, RuleSet, nearest_of
+from warpwright.plan.rule import Finding, RuleSet, nearest_of
 
 __all__ = ["SHAPE"]
 
@@ -193,18 +193,6 @@ def _(s: Solution) -> Finding:
         return None
     legal = [n for n in _SUBTILES if tile % n == 0]
     return n, " or ".join(map(str, legal)) or "no subtile of this tile.n", nearest_of(n, legal)
-
-
-@SHAPE.add("epilogue.one", "design.epilogue_n")
-def _(s: Solution) -> Finding:
-    """with one_tile a warpgroup has two subtiles or more: one alone is rounded before its MMAs are waited for"""
-    # The compiler does that (of sums that are zero where K is), and ptxas serialises the MMAs then (C7510).
-    c, n, tile = s.computed, s.output.subtile_n, s.asked.tile_n
-    if s.asked.persistent or s.output.subtiles > 1 or c.steps or c.d.bytes != 2:
-        return None
-    legal = [n for n in _SUBTILES if tile % n == 0 and n < tile]
-    nearest = nearest_of(n, legal) if legal else Advice("scheduler.kind: persistent, or a wider tile.n")
-    return n, f"less than tile.n, {tile}", nearest
 
 
 add_stages_rule(SHAPE)

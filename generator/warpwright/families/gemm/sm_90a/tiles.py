@@ -47,9 +47,7 @@ def tiles(a: Asked) -> Tiles:
 
 def output(a: Asked, t: Tiles) -> Output:
     """Divide what a warpgroup computes into subtiles."""
-    # A CTA of one tile has two subtiles at least: `epilogue.one`.
-    most = a.tile_n if a.persistent or t.warpgroup_m > MMA_M else a.tile_n // 2
-    usual_n = next((n for n in _USUAL_COLUMNS if n <= most and a.tile_n % n == 0), 8)
+    usual_n = next((n for n in _USUAL_COLUMNS if a.tile_n % n == 0), 8)
     subtile_n = usual_n if a.epilogue_n is None else a.epilogue_n
     subtiles = t.warpgroup_m // MMA_M * (a.tile_n // subtile_n)
     usual_stages = stages = 0
