@@ -10,7 +10,7 @@ from warpwright.build.builder import TIMEOUT_SECONDS
 from warpwright.build.pool import Pool
 from warpwright.device.marks import STAMPED, instrumented
 from warpwright.device.opening import VARIANTS
-from warpwright.device.variant import LIBRARY, ORIGIN, load_variant
+from warpwright.device.variant import LIBRARY, ORIGIN, Variant, load_variant
 from warpwright.diagnosis.hung import TWIN
 from warpwright.diagnosis.merge import merged
 from warpwright.diagnosis.taken import QUIET
@@ -28,23 +28,23 @@ def write_twins(folders: Sequence[Path], bundle: Path, on_step: Callable[[], Non
     Returns why a variant has none, by its name.
     """
     missing = {}
-    arches = {load_variant(folder).plan.arch for folder in folders}
+    variants = [load_variant(folder) for folder in folders]
     with scratch.folder("twins") as scratched:
-        for arch in sorted(arches):
+        for arch in sorted({variant.plan.arch for variant in variants}):
             with Pool(arch, 1, TIMEOUT_SECONDS) as service:
-                for folder in (one for one in folders if load_variant(one).plan.arch == arch):
+                for variant in (one for one in variants if one.plan.arch == arch):
+                    name = variant.folder.name
                     try:
-                        _write_twins(folder, bundle / VARIANTS / folder.name, Path(scratched), service)
+                        _write_twins(variant, bundle / VARIANTS / name, Path(scratched), service)
                     except UserError as error:
-                        missing[folder.name] = str(error).removeprefix(f"{load_variant(folder).plan.label}: ")
+                        missing[name] = str(error).removeprefix(f"{variant.plan.label}: ")
                     on_step()
     return missing
 
 
-def _write_twins(folder: Path, target: Path, scratched: Path, service: Pool) -> None:
+def _write_twins(variant: Variant, target: Path, scratched: Path, service: Pool) -> None:
     """The twin that notes where warps are; of a step of a sequence also the one that is stamped, for its timeline."""
-    variant = load_variant(folder)
-    plan, edited = variant.plan, variant.origin.edited
+    folder, plan, edited = variant.folder, variant.plan, variant.origin.edited
     text = (folder / "kernel.py").read_text(encoding="utf-8") if edited else ""
     sources = {TWIN: (instrumented(plan), twin_source(plan))}
     if family(plan.family).step(plan):

@@ -18,8 +18,8 @@ __all__ = ["constants"]
 
 def constants(s: Solution) -> tuple[Constant, ...]:
     """Return the constants in the order in which a reader needs them; a count of one has no name."""
-    parts = _machine, _tile, _warps, _subtiles, _stages, _multicast, _tensor, _edge, _largest
-    return tuple(constant for part in parts for constant in part(s))
+    parts = _machine, _tile, _warps, _subtiles, _stages, _multicast, _tensor, _edge
+    return (*(constant for part in parts for constant in part(s)), *largest(s.asked))
 
 
 def _machine(s: Solution) -> list[Constant]:
@@ -266,7 +266,3 @@ def _edge(s: Solution) -> list[Constant]:
     note = "+ warpgroup; 0 is sync_threads" if s.accumulators.warpgroups > 1 else "0 is sync_threads"
     found = edge(s.computed.d, s.asked.arch.tma_alignment, MMA_M, o.subtile_n)
     return [*found, Constant("EPILOGUE_BARRIER_ID", EPILOGUE_BARRIER_ID, note)]
-
-
-def _largest(s: Solution) -> list[Constant]:
-    return largest(s.asked)
