@@ -71,7 +71,7 @@ def test_a_result_becomes_evidence_that_the_record_reads(folder: Path) -> None:
         ({"library_sha": "f" * 64}, "it is for library ffffffffffff, the local build has"),
         (
             {"arch": "sm_100a", "gpu": {**GPU, "gpu": "NVIDIA B200", "compute_capability": "10.0", "sms": 148}},
-            "it is for arch",
+            "it is for arch sm_100a, the local",
         ),
         ({"variant": "gone-0123456789ab"}, "there is no build of it"),
         ({"status": "not_run", "diagnosis": "no torch"}, r"no verdict (not_run): no torch"),

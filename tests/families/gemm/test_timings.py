@@ -22,6 +22,8 @@ LABEL = re.compile(
     r"(.*-e(?P<subtile>\d+)x(?P<subtiles>\d+))?.*?(-c\.(?P<c>\w+)\.(?P<c_major>[mn]))?"
 )
 SQUARE = '{"k": 4096, "l": 1, "m": 4096, "n": 4096}'
+#: Problems of many tiles.
+MANY = (SQUARE, '{"k": 8192, "l": 1, "m": 8192, "n": 8192}')
 
 
 def from_label(label: str) -> Plan:
@@ -95,8 +97,10 @@ def test_what_the_ledger_holds_is_predicted_nearly() -> None:
     fits = {problem: fit(timings) for problem, timings in shipped().items()}
     assert fits[SQUARE].count >= 60
     assert fits[SQUARE].within(*SHIPPED), fits[SQUARE]
+    assert {*MANY} <= {*fits}
     for problem, found in fits.items():  # where few were timed, and all are about as fast, ranks are noise
-        assert found.within(-1, TYPICAL_OF_FEW, *SHIPPED[2:]), (problem, found)
+        typical = SHIPPED[1] if problem in MANY else TYPICAL_OF_FEW
+        assert found.within(-1, typical, *SHIPPED[2:]), (problem, found)
     everything = fit([timing for timings in shipped().values() for timing in timings])
     assert everything.rank > 0.5, everything
 

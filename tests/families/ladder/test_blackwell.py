@@ -161,8 +161,8 @@ def test_no_gpu_evidence_is_claimed() -> None:
         step = family("ladder").step(legal_blackwell(rung))
         assert step is not None
         assert step.published is not None
-        assert "no blackwell device" in step.untried.lower()
-        assert "no blackwell device" in " ".join(predicted(rung).notes).lower()
+        assert "No Blackwell device" in step.untried
+        assert "no Blackwell device" in " ".join(predicted(rung).notes)
 
 
 # Times ------------------------------------------------------------------------------------------------------
